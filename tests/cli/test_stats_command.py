@@ -266,3 +266,25 @@ def test_excel_gets_a_byte_order_mark_and_its_line_ends(archive: str) -> None:
 def test_a_section_may_follow_the_option(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(archive, "--csv", "tools") == 0
     assert told(capsys)[0].startswith("name,calls,")
+
+
+def test_bars_have_a_legend_and_show_what_the_table_is_sorted_by(
+    archive: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("TERM", "xterm")
+
+    assert run(archive, "tokens", "--by", "model") == 0
+
+    out, _ = told(capsys)
+    head = next(line for line in out.splitlines() if "dollars" in line)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", head).split()[-2:] == ["dollars,", "all"]
+    lengths = [line.count("█") for line in out.splitlines() if "█" in line]
+    assert lengths == sorted(lengths, reverse=True)
+
+
+def test_times_say_of_how_many_turns_they_are_known(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(archive) == 0
+
+    assert "(time known for 7 of 8 turns)" in told(capsys)[0]

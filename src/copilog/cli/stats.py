@@ -10,6 +10,7 @@ import click
 from copilog.cli.archives import reads_archive, searched_archive
 from copilog.cli.common import COUNT, CsvCommand, Settings, csv_option, json_option, one_line, pass_settings, plural
 from copilog.cli.selection_options import selects
+from copilog.cli.tables import COST_DRAWN
 from copilog.diagnostics import Report
 from copilog.errors import UsageError
 
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
     from copilog.analysis.figures import Figures, SpendRow
 
 FEW, MOST = 5, 20
-TOKENS_DRAWN = "output+estimated_output"
-# The order of columns; columns that are neither here nor in those left out come last.
+SPEND_TABLES = (
+    "by_day", "by_model", "by_workspace", "by_agent", "by_subagent", "by_skill", "by_tool", "by_conversation",
+    "by_turn", "by_system", "by_payer", "by_outcome", "by_repository", "by_branch",
+)  # fmt: skip
+# In which order the user sees the columns of a row; what is named neither here nor among those left out comes last.
 COLUMNS = {
     "SpendRow": (
         "id", "name", "turns", "calls", "input", "cache_share", "output", "spread", "estimated_input",
@@ -70,11 +74,8 @@ class Section(NamedTuple):
 SECTIONS = {
     "totals": Section(("sources",), {"sources": "times"}),
     "tokens": Section(
-        (
-            "by_day", "by_model", "by_workspace", "by_agent", "by_subagent", "by_skill", "by_tool", "by_conversation",
-            "by_turn", "by_system", "by_payer", "by_outcome", "by_repository", "by_branch", "composition", "origins",
-        ),
-        {"composition": "percent", "by_day": TOKENS_DRAWN, "by_model": TOKENS_DRAWN, "by_workspace": TOKENS_DRAWN},
+        (*SPEND_TABLES, "composition", "origins"),
+        {"composition": "percent", **dict.fromkeys(SPEND_TABLES, COST_DRAWN)},
     ),
     "models": Section(("models", "switches", "conflicts"), {"models": "turns"}),
     "tools": Section(("tools", "servers", "programs", "sequences"), {"tools": "calls", "programs": "calls"}),
@@ -145,7 +146,7 @@ def command(
         elif way is not None:
             from copilog.analysis.tokens import spend_by
 
-            _show_rows(settings, f"by_{way}", spend_by(chosen, way, most), as_json, as_csv, TOKENS_DRAWN)
+            _show_rows(settings, f"by_{way}", spend_by(chosen, way, most), as_json, as_csv, COST_DRAWN)
         else:
             _show_section(settings, asked, chosen, most, as_json, as_csv)
         click.echo(_summary_line(chosen), err=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from copilog.analysis.allowance import month_label
 from copilog.analysis.numbers import added
 from copilog.cli.common import folder_name, plural
-from copilog.cli.tables import cell, duration, money, print_table, short_number
+from copilog.cli.tables import COST_DRAWN, cell, duration, money, print_table, short_number
 from copilog.derive.line_counts import line_counts_text
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def print_overview(settings: Settings, stats: Stats) -> None:
         "name", "turns", "input", "output", "spread", "estimated_output", "premium_requests", "credits",
         "computed_credits", "dollars",
     )  # fmt: skip
-    print_table(settings, tokens.by_model, title="models", columns=spent, bars="turns")
-    print_table(settings, workspaces, title="workspaces", columns=spent, bars="turns")
+    print_table(settings, tokens.by_model, title="models", columns=spent, bars=COST_DRAWN)
+    print_table(settings, workspaces, title="workspaces", columns=spent, bars=COST_DRAWN)
     print_table(
         settings,
         stats.tools.tools,
@@ -89,7 +89,10 @@ def _heads(stats: Stats) -> Iterator[str]:
         yield f"turns: {ended}"
     if work.timed_turns:
         waiting = f", {duration(work.waiting_ms)} waiting for a person" if work.waiting_ms else ""
-        yield f"{duration(work.elapsed_ms)} elapsed, {duration(work.working_ms)} working{waiting}"
+        known = (
+            f" (time known for {work.timed_turns:,} of {work.turns:,} turns)" if work.timed_turns < work.turns else ""
+        )
+        yield f"{duration(work.elapsed_ms)} elapsed, {duration(work.working_ms)} working{waiting}{known}"
     if time.active_days:
         streak = f"; longest streak {time.longest_streak:,} {plural(time.longest_streak, 'day')}"
         parallel = f"; up to {time.most_parallel} at the same time" if time.most_parallel > 1 else ""

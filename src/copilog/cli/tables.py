@@ -27,6 +27,8 @@ SHORT = {
     "first_median_ms": "first",
     "first_p95_ms": "first p95",
 }
+# What rows of `SpendRow` are ordered by: dollars, and tokens where there are none.
+COST_DRAWN = "dollars+estimated_dollars|input+output+estimated_input+estimated_output"
 TOKENS = frozenset({"input", "output", "cache_read", "cache_write", "reasoning", "spread", "unpriced"})
 THOUSAND, MINUTE_MS, HOUR_MS = 1000, 60_000, 3_600_000
 
@@ -41,7 +43,8 @@ def print_table(
 ) -> None:
     """Print one line for each row. Columns that are empty in all rows, or do not fit, are left out.
 
-    `bars` names the column that is drawn as well, or several whose sum is: "output+estimated_output".
+    `bars` names the column that is drawn as well, or several whose sum is ("dollars+estimated_dollars"), and after `|`
+    what is drawn where these are empty. The heading above the bars says which: "dollars, all" is the sum of several.
     """
     from rich.table import Table
     from rich.text import Text
@@ -58,10 +61,10 @@ def print_table(
         if (width := layout.widths.get(column.name)) is not None:
             justify: Literal["left", "right"] = "right" if _are_numbers(rows, column.name) else "left"
             table.add_column(cut(column.texts[0], width), justify=justify, no_wrap=True, min_width=width)
-    drawn = [sum(getattr(row, name) or 0 for name in bars.split("+")) for row in rows] if bars else []
-    most = max(drawn, default=0) if layout.bar else 0
+    legend, drawn = _drawn(rows, bars) if bars else ("", [])
+    most = max(drawn, default=0) if layout.bar >= len(legend) else 0
     if most:
-        table.add_column("", no_wrap=True, min_width=layout.bar)
+        table.add_column(legend, no_wrap=True, min_width=layout.bar)
     for number in range(len(rows)):
         cells = [
             Text(cut(column.texts[number + 1], layout.widths[column.name], keeps_end=column.name == "path"))
@@ -76,6 +79,16 @@ def print_table(
         left_out = ", ".join(map(heading, layout.left_out))
         settings.out.print(f"no room for {left_out}; use a wider window, or --json", style="dim")
     settings.out.print()
+
+
+def _drawn(rows: Sequence[msgspec.Struct], bars: str) -> tuple[str, list[float]]:
+    """Return the legend of the bars and how long they are."""
+    for names in (group.split("+") for group in bars.split("|")):
+        known = [name for name in names if any(getattr(row, name) for row in rows)]
+        if known:
+            legend = heading(known[0]) + (", all" if len(known) > 1 else "")
+            return legend, [sum(getattr(row, name) or 0 for name in known) for row in rows]
+    return "", []
 
 
 def _column(rows: Sequence[msgspec.Struct], name: str) -> Column:

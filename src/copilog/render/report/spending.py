@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from copilog.analysis.figures import OriginRow, ShareRow, SpendRow, Stats, TokensSection
+from copilog.analysis.figures import OriginRow, Prices, ShareRow, SpendRow, Stats, TokensSection
 from copilog.analysis.numbers import added
 from copilog.render import charts
 from copilog.render.report import amounts
@@ -190,16 +190,26 @@ def _origins(tokens: TokensSection) -> list[Block]:
     blocks: list[Block] = []
     if tokens.origins:
         blocks.append(origins_table(tokens.origins))
-    prices = tokens.prices
-    if prices is None:
-        blocks.append(Paragraph("No price table was used, so nothing here is in dollars."))
-        return blocks
-    date = f" of {amounts.shown(prices.date)}" if prices.date else ""
-    words = f"Dollars are list prices from {amounts.shown(prices.source)}{date}, and not what anybody was billed."
-    if prices.unpriced:
-        words += f" No price is known of {', '.join(amounts.shown(name, 60) for name in prices.unpriced)}."
-    blocks.append(Paragraph(words))
+    blocks.append(Paragraph(prices_words(tokens.prices)))
     return blocks
+
+
+def prices_words(prices: Prices | None) -> str:
+    """Return which prices dollars and computed credits come from, in words."""
+    if prices is None:
+        return "No price table was used, so nothing here is in dollars."
+    date = f" of {amounts.shown(prices.date)}" if prices.date else ""
+    own = f", and of the config file for {_names(prices.own)}" if prices.own else ""
+    less = f", less {amounts.percent(prices.discount)}" if prices.discount else ""
+    words = f"Dollars are list prices from {amounts.shown(prices.source)}{date}{own}{less}."
+    words += " Computed credits are a hundred for a dollar, where Copilot recorded none."
+    if prices.unpriced:
+        words += f" No price is known of {_names(prices.unpriced)}."
+    return words
+
+
+def _names(models: Sequence[str]) -> str:
+    return ", ".join(amounts.shown(name, 60) for name in models)
 
 
 def origins_table(rows: Sequence[OriginRow]) -> Table:

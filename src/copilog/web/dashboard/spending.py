@@ -7,10 +7,10 @@ from datetime import date
 from functools import partial
 from typing import NamedTuple
 
-from copilog.analysis.figures import SpendRow, TokensSection
+from copilog.analysis.figures import SpendRow
 from copilog.analysis.numbers import added
 from copilog.render.report import amounts
-from copilog.render.report.spending import folder_names, origins_table, parts_of, spend_table
+from copilog.render.report.spending import folder_names, origins_table, parts_of, prices_words, spend_table
 from copilog.web.dashboard.figures import Measured
 from copilog.web.dashboard.links import Links
 from copilog.web.dashboard.panels import (
@@ -64,19 +64,8 @@ def spending(measured: Measured, links: Links) -> Section:
         title="Tokens and cost",
         lead="Recorded counts and estimates are told apart everywhere, and never added up.",
         panels=panels,
-        remarks=[_prices(tokens)],
+        remarks=[prices_words(tokens.prices)],
     )
-
-
-def _prices(tokens: TokensSection) -> str:
-    prices = tokens.prices
-    if prices is None:
-        return "No price table is installed, so nothing here is in dollars."
-    of = f" of {prices.date}" if prices.date else ""
-    words = f"Dollars are list prices from {amounts.shown(prices.source)}{of}, and not what anybody was billed."
-    if prices.unpriced:
-        words += f" No price is known of {', '.join(amounts.shown(name, 60) for name in prices.unpriced)}."
-    return words
 
 
 # --- over time ------------------------------------------------------------------------------------------------------

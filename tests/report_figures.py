@@ -12,6 +12,8 @@ from copilog.analysis.figures import (
     AgentsSection,
     ConflictRow,
     CountRow,
+    CreditRow,
+    CreditsSection,
     DefinedRow,
     Figures,
     FileRow,
@@ -143,6 +145,21 @@ def _tokens(days: int) -> TokensSection:
         input_turns=590,
         credit_turns=120,
         month=month_to_date([_spend("2026-06-02", 30, credits=81.5)], date(2026, 6, 10), Plan(budget=1900)),
+        credits=CreditsSection(
+            weeks=[
+                CreditRow(name="2026-05-25", of="gpt-5-mini", recorded=40, computed=None),
+                CreditRow(name="2026-06-01", of="gpt-5-mini", recorded=60, computed=21.5, before=40),
+                CreditRow(name="2026-06-01", of="harbour-llm", recorded=2, computed=None),
+            ],
+            repositories=[
+                CreditRow(name="ana/harbour", of="gpt-5-mini", recorded=100, computed=21.5, month=81.5, before=40),
+                CreditRow(name="(no repository)", of="harbour-llm", recorded=2, computed=None),
+            ],
+            outcomes=[
+                CreditRow(name="2026-05", of="kept", recorded=40, computed=None),
+                CreditRow(name="2026-06", of="failed or cancelled", recorded=62, computed=21.5, before=None),
+            ],
+        ),
         composition=[
             ShareRow(category="System", label="Tool Definitions", percent=31.5, turns=88),
             ShareRow(category="User Context", label="Files", percent=12.0, turns=88),

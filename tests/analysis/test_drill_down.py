@@ -40,6 +40,11 @@ NOT_SUMMED = {
         f"tokens.month.{name}": "of the rows of days, whatever the selection's period"
         for name in ("recorded", "computed", "used", "budget", "left", "pace", "days_left", "forecast", "before")
     },
+    **{
+        f"tokens.credits.{table}.{name}": "what rows of tokens.* add up to, by two keys"
+        for table in ("weeks", "repositories", "outcomes")
+        for name in ("recorded", "computed", "month", "before")
+    },
     "tokens.input_turns": "turns that have a number in common, which their rows have only together",
     "tokens.credit_turns": "turns that have a number in common, which their rows have only together",
     "tokens.cache_turns": "turns that have a number in common, which their rows have only together",

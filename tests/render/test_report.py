@@ -13,7 +13,9 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from copilog.analysis.figures import ActivityRow, Figures, ReferenceRow, SpendRow, Stats
+from copilog.analysis.allowance import month_to_date
+from copilog.analysis.figures import ActivityRow, CreditsSection, Figures, ReferenceRow, SpendRow, Stats
+from copilog.analysis.plans import Plan
 from copilog.render.report import Cover, amounts, report_page
 from copilog.render.report.page import stylesheet
 from copilog.render.report.spending import folder_names, parts_of
@@ -69,7 +71,7 @@ def page(stats: Stats | None = None, **cover: Any) -> Page:
 def test_the_page_has_all_sections_and_a_way_to_each() -> None:
     made = page()
 
-    keys = ["overview", "activity", "tokens", "models", "tools", "agents", "work", "method"]
+    keys = ["credits", "overview", "activity", "tokens", "models", "tools", "agents", "work", "method"]
     assert [attributes["id"] for tag, attributes in made.tags if tag == "section"] == keys
     assert [value for value in made.values("href") if value.startswith("#")][1:] == [f"#{key}" for key in keys]
     assert made.open == []
@@ -183,6 +185,11 @@ def test_what_was_not_recorded_is_a_dash_or_left_out() -> None:
     stats = made_up_stats()
     stats.tokens.total.dollars = stats.tokens.total.estimated_dollars = stats.tokens.total.premium_requests = None
     stats.tokens.prices = None
+    stats.tokens.credits = CreditsSection(weeks=[], repositories=[], outcomes=[])
+    stats.tokens.month = month_to_date([], date(2026, 6, 10), Plan())
+    for rows in (stats.tokens.by_system, stats.tokens.by_payer):
+        for row in rows:
+            row.credits = None
 
     made = page(stats)
 
@@ -190,6 +197,27 @@ def test_what_was_not_recorded_is_a_dash_or_left_out() -> None:
     assert "Premium requests 733" not in made.text
     assert "harbour-llm 18 2.8 % 3 0 – – – –" in made.text
     assert "Credits" not in made.text  # of nothing was it recorded
+
+
+# --- credits --------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_begins_with_credits_by_week_stacked_by_model() -> None:
+    html = report_page(made_up_stats(), COVER)
+    made = page()
+
+    assert "81.50 of 1,900 credits" in made.text or "Since 2026-06-01 81.50" in made.text
+    assert "Forecast 244.50 at 8.15 a day, 20 days left" in made.text  # 81.5 in 10 of 30 days
+    # Two models recorded, one of them with computed credits besides: these are hatched.
+    assert html.count('fill="url(#credits-weeks-hatched-1)"') == 1
+    assert 'class="mark"' in html
+    assert "The line is the allowance of a week: 436.96." in made.text  # 1,900 * 7 / 30.4375
+    assert "Credits by repository and model" in made.text
+    assert "Credits by month and what became of the turns" in made.text
+
+
+def test_credits_are_compared_with_the_period_before() -> None:
+    assert "2026-06-01 gpt-5-mini 60 21.50 81.50 40" in page().text
 
 
 # --- untrusted ----------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from copilog.analysis.figures import (
     AgentsSection,
     ConflictRow,
     CountRow,
+    CreditsSection,
     DefinedRow,
     Figures,
     FileRow,
@@ -48,6 +49,7 @@ SCOPES = ("workspace", "user", "extension")
 REFERENCES = {"commit": "commit", "pull-request": "pull request", "issue": "issue", OTHER: "other"}
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_MONTH = re.compile(r"\d{4}-\d\d")
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]{5,15}(?:Z|[+-]\d\d:\d\d)")
 _NOT_ALIKE = re.compile(r"[^a-z0-9]+")
 
@@ -170,6 +172,7 @@ def _tokens(section: TokensSection, names: _Names) -> TokensSection:
         missed_cache_turns=section.missed_cache_turns,
         input_turns=section.input_turns,
         credit_turns=section.credit_turns,
+        credits=_credits(section.credits, section.by_repository, names),
         month=replace(
             section.month,
             unit=section.month.unit if section.month.unit in ("credits", "requests") else "",
@@ -184,6 +187,22 @@ def _tokens(section: TokensSection, names: _Names) -> TokensSection:
 
 def _spent(row: SpendRow, name: str) -> SpendRow:
     return replace(row, name=name, id=None)
+
+
+def _credits(section: CreditsSection, known: Sequence[SpendRow], names: _Names) -> CreditsSection:
+    """Credits with the numbers that repositories have in the table of them."""
+    places = {row.name: f"repository {place}" for place, row in enumerate(known, start=1)}
+    outcomes = {*OUTCOMES, "failed or cancelled"}
+    return CreditsSection(
+        weeks=[replace(row, name=_day(row.name) or NO_DATE, of=names.model(row.of)) for row in section.weeks],
+        repositories=[
+            replace(row, name=places.get(row.name, OTHER), of=names.model(row.of)) for row in section.repositories
+        ],
+        outcomes=[
+            replace(row, name=row.name if _MONTH.fullmatch(row.name) else NO_DATE, of=_one_of(row.of, outcomes))
+            for row in section.outcomes
+        ],
+    )
 
 
 def _one_of(name: str, known: Collection[str]) -> str:

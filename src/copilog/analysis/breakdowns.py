@@ -80,13 +80,13 @@ class Cell:
 
     __slots__ = (
         "agent", "computes_credits", "conversations", "day", "discount", "has_credits", "is_unanswered", "method",
-        "model", "numbers", "outcome", "payer", "price", "source", "subagent", "system", "turns",
+        "model", "numbers", "outcome", "payer", "price", "repository", "source", "subagent", "system", "turns",
     )  # fmt: skip
 
     def __init__(self, key: Row, table: PriceTable | None, discount: float, every_model: PricedModel | None) -> None:
         (
             self.day, self.model, self.agent, self.subagent, self.source, self.method,
-            self.payer, self.system, self.has_credits, self.outcome,
+            self.payer, self.system, self.has_credits, self.outcome, self.repository,
         ) = key  # fmt: skip
         self.price = (
             every_model.price_at(self.day)
@@ -165,7 +165,7 @@ BY_CONVERSATION: dict[str, Callable[[Of], Any]] = {
 }
 BY_CELL: dict[str, Callable[[Cell], Any]] = {
     "day": lambda cell: cell.day or NO_DAY,
-    "week": lambda cell: _monday(cell.day) if cell.day else NO_DAY,
+    "week": lambda cell: monday_of(cell.day) if cell.day else NO_DAY,
     "month": lambda cell: cell.day[:7] if cell.day else NO_DAY,
     "model": lambda cell: key_of(cell.model or "") or NO_MODEL,
     "agent": lambda cell: cell.agent.casefold() if cell.agent else NO_AGENT,
@@ -280,7 +280,15 @@ class Tallies:
         if self._limit is not None and len(self._turns) > self._limit + MANY:
             self._turns = sorted(self._turns)[: self._limit]
 
-    # --- rows -------------------------------------------------------------------------------------------------------
+    def cells(self) -> Collection[Cell]:
+        """Return the rows of all conversations by what they have in common."""
+        return self._cells.values()
+
+    def shown_model(self, key: str) -> str:
+        """Return the spelling of a model that occurs most."""
+        return self._models.shown(key)
+
+    # --- as rows ----------------------------------------------------------------------------------------------------
 
     def _shown(self, by: str, name: str) -> str:
         """Return a name in its most frequent spelling."""
@@ -331,7 +339,7 @@ class Tallies:
 # --- usage ----------------------------------------------------------------------------------------------------------
 
 
-_USED, _KNOWN = 12, 20  # where numbers begin in a row, and what is known of them
+_USED, _KNOWN = 13, 21  # where numbers begin in a row, and what is known of them
 _RECORDED = ("input", "output", "cache_read", "cache_write", "reasoning", "calls", "premium_requests", "credits")
 _HAS_CACHE, _HAS_REQUESTS = 1 << _RECORDED.index("cache_read"), 1 << _RECORDED.index("premium_requests")
 # What is known of a row, as bits by _RECORDED -> as `known` counts it.
@@ -353,7 +361,8 @@ def spent(
     rows = chosen.connection.execute(
         f"""
         SELECT c.conversation, t.turn, t.day, s.model, s.agent, s.subagent, s.source, s.method, s.payer,
-               {system_sql(chosen.plan, "s.billing", "t.at")}, s.has_credits, t.outcome, {_COUNTED}, {_IS_KNOWN}
+               {system_sql(chosen.plan, "s.billing", "t.at")}, s.has_credits, t.outcome, c.repository,
+               {_COUNTED}, {_IS_KNOWN}
         FROM temp.chosen AS c
         CROSS JOIN spend AS s ON s.conversation = c.conversation
         CROSS JOIN temp.chosen_turn AS t ON t.conversation = s.conversation AND t.turn = coalesce(s.turn, {NO_TURN})
@@ -425,7 +434,7 @@ def _row_of(name: str, numbers: Numbers, id_: str | None = None) -> SpendRow:
     return row
 
 
-def _monday(day: str) -> str:
-    """Return the first day of a day's week."""
+def monday_of(day: str) -> str:
+    """The first day of a day's week."""
     found = date.fromisoformat(day)
     return (found - timedelta(days=found.weekday())).isoformat()

@@ -92,6 +92,25 @@ class MonthSection(Figures, kw_only=True):
     before: float | None  # in the month before
 
 
+class CreditRow(Figures, kw_only=True):
+    """AI credits of something, and of a part of it."""
+
+    name: str  # a Monday, a repository, or a month
+    of: str  # the model, or what became of the turns
+    recorded: float | None
+    computed: float | None  # at list prices, where none are recorded
+    month: float | None = None  # both in the present billing month: of repositories
+    before: float | None = None  # both in the period before
+
+
+class CreditsSection(Figures, kw_only=True):
+    """AI credits over time."""
+
+    weeks: list[CreditRow]  # by model
+    repositories: list[CreditRow]  # by model
+    outcomes: list[CreditRow]  # of each month: kept, undone, failed or cancelled, unknown
+
+
 class TokensSection(Figures, kw_only=True):
     """Tokens and cost."""
 
@@ -115,6 +134,7 @@ class TokensSection(Figures, kw_only=True):
     input_turns: int  # turns whose input is recorded
     credit_turns: int  # turns whose credits are recorded
     month: MonthSection
+    credits: CreditsSection
     composition: list[ShareRow]
     origins: list[OriginRow]
     prices: Prices | None = None

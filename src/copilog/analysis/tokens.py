@@ -15,6 +15,7 @@ import msgspec
 
 from copilog.analysis.allowance import month_to_date
 from copilog.analysis.breakdowns import BY_CELL, BY_CONVERSATION, Tallies
+from copilog.analysis.credits import credits_section
 from copilog.analysis.facts import CHOSEN_CALLS, DIGITS, DISTINCT, Aggregate, Amount, SqlTable
 from copilog.analysis.figures import Prices, ShareRow, SpendRow, TokensSection
 from copilog.analysis.prices import PriceTable, price_table
@@ -61,6 +62,7 @@ def tokens(chosen: Chosen, *, limit: int | None = 20, prices: bool = True, cache
         input_turns=tallies.input_turns,
         credit_turns=tallies.credit_turns,
         month=month_to_date(by_day, today, chosen.plan),
+        credits=credits_section(tallies.cells(), tallies.shown_model, today, chosen.plan.billing_day),
         composition=_composition(chosen),
         origins=tallies.origins(),
         prices=_prices_of(models, table, chosen.plan.discount),

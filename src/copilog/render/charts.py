@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import zip_longest
 
 from markupsafe import Markup, escape
 
@@ -35,6 +36,7 @@ class Series:
     label: str
     values: Sequence[float]
     tone: int = 1
+    is_hatched: bool = False  # what is not recorded
 
 
 @dataclass(frozen=True)
@@ -60,11 +62,15 @@ def columns(
     *,
     words: Words = plain_number,
     height: int = 150,
+    mark: tuple[str, float] | None = None,
 ) -> Markup:
-    """Return columns side by side, the series stacked, with grid lines, and as many labels as fit."""
+    """Columns side by side, the series stacked; with lines for the scale, and labels as far as there is room.
+
+    `mark` is a line at a value, such as an allowance, with its name.
+    """
     sums = [sum(_positive(one.values[index]) for one in series) for index in range(len(labels))]
-    top = nice_ceiling(max(sums, default=0))
-    pieces = [_scale(top, height, words)]
+    top = nice_ceiling(max([*sums, mark[1] if mark is not None else 0], default=0))
+    pieces = [_hatches(key, [one.tone for one in series if one.is_hatched]), _scale(top, height, words)]
     slot = 100 / max(1, len(labels))
     gap = slot * 0.18
     for index, label in enumerate(labels):
@@ -73,20 +79,27 @@ def columns(
             tall = _positive(one.values[index]) / top * height
             if tall > 0:
                 base -= tall
-                rects.append(
-                    _rect(f"{index * slot + gap / 2:.3f}%", base, f"{slot - gap:.3f}%", tall, f"tone-{one.tone}")
-                )
+                x, wide = f"{index * slot + gap / 2:.3f}%", f"{slot - gap:.3f}%"
+                rects.append(_part(key, x, base, wide, tall, one.tone, is_hatched=one.is_hatched))
         if rects:
             pieces.append(
                 Markup("<g>{}{}</g>").format(_tip(label, _spoken(series, index, words)), Markup("").join(rects))
             )
         if len(labels) <= MOST_VALUES and sums[index] > 0:
             pieces.append(_text(f"{(index + 0.5) * slot:.3f}%", base - 4, words(sums[index]), "middle", "value"))
+    if mark is not None:
+        pieces.append(_mark(mark, height - _positive(mark[1]) / top * height, words))
     pieces += _labels_below(labels, slot, height)
     highest = max(range(len(labels)), key=lambda index: sums[index], default=None)
     about = "nothing" if highest is None else f"Highest: {words(sums[highest])} ({labels[highest]}). "
     about += f"Together: {words(sum(sums))}."
     return _svg(key, "columns", title, about, pieces, height=height + 22)
+
+
+def _mark(mark: tuple[str, float], y: float, words: Words) -> Markup:
+    return Markup('<g>{1}<line class="mark" x1="0" x2="100%" y1="{0}" y2="{0}"/></g>').format(
+        _px(y), _tip(mark[0], words(mark[1]))
+    )
 
 
 def _scale(top: float, height: int, words: Words) -> Markup:
@@ -126,17 +139,20 @@ def bars(
     *,
     words: Words = plain_number,
     tones: Sequence[int] = (1, 2, 3, 4),
+    hatched: Sequence[bool] = (),
     full: float | None = None,
 ) -> Markup:
-    """Return bars below one another, each with its name and value above it. `full` is the value of the full width."""
+    """Bars below one another, each with its name and its value above it. `full` is the value of a bar across."""
+    styles = list(zip_longest(tones, hatched, fillvalue=False))[: len(tones)]
     longest = full or max((sum(map(_positive, row.parts)) for row in rows), default=0) or 1
-    pieces = []
+    pieces = [_hatches(key, [tone for tone, is_hatched in styles if is_hatched])]
     for number, row in enumerate(rows):
         y, start, rects = number * 34, 0.0, []
-        for tone, part in zip(tones, map(_positive, row.parts), strict=False):
+        for (tone, is_hatched), part in zip(styles, map(_positive, row.parts), strict=False):
             wide = min(part / longest * 100, 100 - start)
             if wide > 0:
-                rects.append(_rect(f"{start:.3f}%", y + 18, f"{wide:.3f}%", 9, f"tone-{tone}"))
+                x = f"{start:.3f}%"
+                rects.append(_part(key, x, y + 18, f"{wide:.3f}%", 9, tone, is_hatched=is_hatched))
                 start += wide
         value = words(sum(map(_positive, row.parts)))
         pieces.append(
@@ -259,6 +275,27 @@ def _svg(
         title=_shown(title),
         about=_shown(about),
         body=Markup("").join(pieces),
+    )
+
+
+def _hatches(key: str, tones: Sequence[int]) -> Markup:
+    """Return the patterns of what is hatched in a chart."""
+    patterns = [
+        Markup(
+            '<pattern id="{0}-hatched-{1}" width="5" height="5" patternUnits="userSpaceOnUse"'
+            ' patternTransform="rotate(45)"><rect class="tone-{1}" width="2.4" height="5"/></pattern>'
+        ).format(key, tone)
+        for tone in sorted(set(tones))
+    ]
+    return Markup("<defs>{}</defs>").format(Markup("").join(patterns)) if patterns else Markup("")
+
+
+def _part(key: str, x: str, y: float, width: str, height: float, tone: int, *, is_hatched: bool) -> Markup:
+    """Return a part of a stack."""
+    if not is_hatched:
+        return _rect(x, y, width, height, f"tone-{tone}")
+    return Markup('<rect fill="url(#{}-hatched-{})" x="{}" y="{}" width="{}" height="{}"/>').format(
+        key, tone, x, _px(y), width, _px(height)
     )
 
 

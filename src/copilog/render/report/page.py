@@ -17,6 +17,7 @@ from copilog.analysis.figures import Stats
 from copilog.render.report.agents import agents_and_skills
 from copilog.render.report.amounts import NONE, counted, moment, shown
 from copilog.render.report.blocks import Section
+from copilog.render.report.credits import credits  # noqa: A004
 from copilog.render.report.method import method, period_text
 from copilog.render.report.models_and_tools import models, tools
 from copilog.render.report.overview import activity, overview
@@ -40,8 +41,10 @@ class Cover(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def report_page(stats: Stats, cover: Cover) -> str:
-    """Return all figures as one self-contained HTML document."""
+    """All figures as one HTML document that needs nothing else."""
+    first = credits(stats)
     sections = [
+        *([first] if first is not None else []),
         overview(stats),
         activity(stats),
         spending(stats),

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from copilog.web.dashboard.agents_and_skills import agents_and_skills, workspaces
+from copilog.web.dashboard.credits import credits_of
 from copilog.web.dashboard.figures import Measured
 from copilog.web.dashboard.links import Links
 from copilog.web.dashboard.models_and_tools import models, tools
@@ -28,7 +29,9 @@ class Drawing(msgspec.Struct, kw_only=True):
 
 def sections_of(measured: Measured, links: Links) -> list[Section]:
     stats = measured.stats
+    first = credits_of(measured, links)
     return [
+        *([first] if first is not None else []),
         overview(stats, links),
         activity(stats, links),
         spending(measured, links),

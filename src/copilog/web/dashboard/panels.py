@@ -15,13 +15,14 @@ from copilog.render.report.columns import columns_of
 from copilog.web.dashboard.links import Links
 
 Kind = Literal["calendar", "columns", "bars", "ranges"]
-Unit = Literal["count", "tokens", "dollars", "ms"]
+Unit = Literal["count", "tokens", "amount", "dollars", "ms"]
 Link = Callable[[Any], str | None]
 
 MOST_BARS = 12
 WORDS: dict[Unit, Callable[[float | None], str]] = {
     "count": amounts.whole,
     "tokens": amounts.short,
+    "amount": amounts.decimal,
     "dollars": amounts.dollars,
     "ms": amounts.duration,
 }
@@ -57,6 +58,8 @@ class Chart(msgspec.Struct, kw_only=True):
     up: str  # what the vertical axis shows
     series: list[Series]
     points: list[Point]
+    mark: float | None = None  # a line at a value, such as an allowance
+    mark_name: str = ""
 
 
 class Panel(msgspec.Struct, kw_only=True):

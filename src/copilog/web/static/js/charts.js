@@ -16,6 +16,37 @@ const STEPS = [1, 10, 100, 1e3, 1e4, 6e4, 6e5, 36e5, 36e6, 864e5, 864e6]; // mil
 
 const tone = (name) => `var(--${name})`;
 
+const HATCHED = "hatched-";
+
+/** What fills a shape: a colour, or its hatching, which stands for what is not recorded. */
+const fillOf = (name) => (name.startsWith(HATCHED) ? `url(#${name})` : tone(name));
+
+/** The same as the background of a key of a legend. */
+function backgroundOf(name) {
+  if (!name.startsWith(HATCHED)) return tone(name);
+  const colour = tone(name.slice(HATCHED.length));
+  return `repeating-linear-gradient(45deg, ${colour} 0 2px, transparent 2px 4px)`;
+}
+
+/** Put the hatchings of a chart into its picture. */
+function addHatchings(chart, picture) {
+  const names = new Set(chart.series.map((series) => series.tone).filter((name) => name.startsWith(HATCHED)));
+  if (!names.size) return;
+  const defs = document.createElementNS("http://www.w3.org/2000/svg", "defs");
+  for (const name of names) {
+    const pattern = document.createElementNS("http://www.w3.org/2000/svg", "pattern");
+    const attributes = { id: name, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" };
+    for (const [key, value] of Object.entries(attributes)) pattern.setAttribute(key, value);
+    const line = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+    line.setAttribute("width", 2.4);
+    line.setAttribute("height", 5);
+    line.style.fill = tone(name.slice(HATCHED.length));
+    pattern.append(line);
+    defs.append(pattern);
+  }
+  (picture.matches("svg") ? picture : picture.querySelector("svg")).prepend(defs);
+}
+
 /** Draw the chart as wide as the element is. */
 export function draw(element, chart) {
   const pictures = KINDS[chart.kind](chart, Math.max(240, element.clientWidth));
@@ -28,6 +59,7 @@ export function draw(element, chart) {
 function frame(picture, chart) {
   const box = document.createElement("div");
   box.className = "frame";
+  addHatchings(chart, picture);
   const hasLinks = picture.querySelector("a") !== null;
   picture.setAttribute("role", hasLinks ? "group" : "img");
   picture.setAttribute("aria-label", picture.dataset.title ?? chart.title);
@@ -62,7 +94,9 @@ function dollars(amount) {
   return amount < 0.01 ? `$${amount.toPrecision(1)}` : `$${amount.toFixed(2)}`;
 }
 
-const WORDS = { count: (value) => whole.format(value), tokens: short, dollars, ms: duration };
+const decimal = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
+const amount = (value) => decimal.format(value);
+const WORDS = { count: (value) => whole.format(value), tokens: short, amount, dollars, ms: duration };
 
 const ruler = document.createElement("canvas").getContext("2d");
 
@@ -100,7 +134,7 @@ function keys(entries) {
     const item = document.createElement("li");
     const key = document.createElement("span");
     key.className = "key";
-    key.style.background = tone(colour);
+    key.style.background = backgroundOf(colour);
     item.append(key, name);
     list.append(item);
   }
@@ -133,13 +167,13 @@ function pointable(points, groupClass) {
 /** One row for each part of each column, as Plot stacks them. */
 function parts(chart) {
   return chart.points.flatMap((point, at) =>
-    chart.series.map((series, place) => ({ at, value: point.values[place] ?? 0, fill: tone(point.tone ?? series.tone) })),
+    chart.series.map((series, place) => ({ at, value: point.values[place] ?? 0, fill: fillOf(point.tone ?? series.tone) })),
   );
 }
 
 function columns(chart, width) {
   const { points } = chart;
-  const most = d3.max(points, (point) => d3.sum(point.values)) || 1;
+  const most = Math.max(d3.max(points, (point) => d3.sum(point.values)) || 1, chart.mark ?? 0);
   const top = d3.ticks(0, most, 4).at(-1) < most ? most * 1.04 : most;
   const longest = d3.max(points, (point) => widthOf(point.label)) + 12;
   const step = Math.ceil(points.length / Math.max(2, Math.floor((width - 64) / longest)));
@@ -158,6 +192,7 @@ function columns(chart, width) {
         Plot.axisX(d3.range(0, points.length, step), { ...onAxis, labelAnchor: "right", labelOffset: 38 }),
         Plot.barY(parts(chart), Plot.stackY({ x: "at", y: "value", fill: "fill", order: null })),
         Plot.ruleY([0], { stroke: tone("line") }),
+        ...(chart.mark ? [Plot.ruleY([chart.mark], { stroke: tone("ink"), strokeDasharray: "6 4", title: () => chart.mark_name })] : []),
         Plot.barY(points, {
           x: (_, at) => at,
           y1: 0,

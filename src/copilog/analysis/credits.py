@@ -1,0 +1,125 @@
+"""AI credits over time: by week and model, by repository and model, by month and what became of the turns.
+
+Each row has what the same used in the period before: the week, or the month, before its own; of a repository the
+billing month before the present one. What is estimated is in neither number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import date, timedelta
+from typing import NamedTuple
+
+from copilog.analysis.billing_months import month_of
+from copilog.analysis.breakdowns import AT, NO_MODEL, NO_REPOSITORY, OUTCOMES, Cell, is_known, monday_of
+from copilog.analysis.figures import CreditRow, CreditsSection
+from copilog.derive.model_names import key_of
+
+DIGITS = 6
+# What became of a turn, in the words of the figure.
+OUTCOME_GROUPS = {"failed": "failed or cancelled", "cancelled": "failed or cancelled", "asked again": "unknown"}
+
+Key = tuple[str, str]
+
+
+class _Sum(NamedTuple):
+    recorded: float | None = None
+    computed: float | None = None
+
+    def plus(self, cell: Cell) -> _Sum:
+        return _Sum(
+            _more(self.recorded, cell, "credits"),
+            _more(self.computed, cell, "computed_credits"),
+        )
+
+    @property
+    def total(self) -> float | None:
+        known = [number for number in self if number is not None]
+        return sum(known) if known else None
+
+
+def credits_section(cells: Iterable[Cell], shown: Callable[[str], str], today: date, first_day: int) -> CreditsSection:
+    """Return the credits of rows that are added up by day, model, outcome and repository already."""
+    credited = [cell for cell in cells if cell.numbers is not None and _has_credits(cell)]
+    since, until = month_of(today, first_day)
+    before, _ = month_of(since - timedelta(days=1), first_day)
+
+    def model(cell: Cell) -> str:
+        key = key_of(cell.model or "")
+        return shown(key) if key else NO_MODEL
+
+    weeks = _sums(credited, lambda cell: (monday_of(cell.day), model(cell)) if cell.day else None)
+    outcomes = _sums(credited, lambda cell: (cell.day[:7], _outcome(cell)) if cell.day else None)
+    repositories = _sums(credited, lambda cell: (cell.repository or NO_REPOSITORY, model(cell)))
+    of_month, of_month_before = (
+        _sums(
+            [cell for cell in credited if cell.day and first.isoformat() <= cell.day < end.isoformat()],
+            lambda cell: (cell.repository or NO_REPOSITORY, model(cell)),
+        )
+        for first, end in ((since, until), (before, since))
+    )
+    return CreditsSection(
+        weeks=[_row(key, weeks[key], before=weeks.get((_week_before(key[0]), key[1]))) for key in sorted(weeks)],
+        repositories=sorted(
+            (
+                _row(key, found, month=of_month.get(key), before=of_month_before.get(key))
+                for key, found in repositories.items()
+            ),
+            key=lambda row: (-((row.recorded or 0) + (row.computed or 0)), row.name, row.of),
+        ),
+        outcomes=[
+            _row(key, outcomes[key], before=outcomes.get((_month_before(key[0]), key[1])))
+            for key in sorted(outcomes, key=lambda key: (key[0], _place(key[1])))
+        ],
+    )
+
+
+def _sums(cells: Iterable[Cell], key_of_cell: Callable[[Cell], Key | None]) -> dict[Key, _Sum]:
+    sums: dict[Key, _Sum] = {}
+    for cell in cells:
+        key = key_of_cell(cell)
+        if key is not None:
+            sums[key] = sums.get(key, _Sum()).plus(cell)
+    return sums
+
+
+def _row(key: Key, found: _Sum, *, month: _Sum | None = None, before: _Sum | None = None) -> CreditRow:
+    return CreditRow(
+        name=key[0],
+        of=key[1],
+        recorded=_rounded(found.recorded),
+        computed=_rounded(found.computed),
+        month=_rounded(month.total) if month is not None else None,
+        before=_rounded(before.total) if before is not None else None,
+    )
+
+
+def _outcome(cell: Cell) -> str:
+    outcome = cell.outcome or "unknown"
+    return OUTCOME_GROUPS.get(outcome, outcome)
+
+
+def _place(outcome: str) -> int:
+    return OUTCOMES.index(outcome) if outcome in OUTCOMES else len(OUTCOMES)
+
+
+def _has_credits(cell: Cell) -> bool:
+    assert cell.numbers is not None
+    return is_known(cell.numbers, "credits") or is_known(cell.numbers, "computed_credits")
+
+
+def _more(known: float | None, cell: Cell, name: str) -> float | None:
+    assert cell.numbers is not None
+    return (known or 0) + cell.numbers[AT[name]] if is_known(cell.numbers, name) else known
+
+
+def _week_before(monday: str) -> str:
+    return (date.fromisoformat(monday) - timedelta(days=7)).isoformat()
+
+
+def _month_before(month: str) -> str:
+    return (date.fromisoformat(f"{month}-01") - timedelta(days=1)).isoformat()[:7]
+
+
+def _rounded(number: float | None) -> float | None:
+    return round(number, DIGITS) if number is not None else None

@@ -1,0 +1,195 @@
+"""AI credits: by week and model against an allowance, by repository and model, by month and outcome.
+
+Recorded credits are solid, and those that are not recorded are hatched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from copilog.analysis.figures import CreditRow, MonthSection, Stats
+from copilog.analysis.numbers import added
+from copilog.render import charts
+from copilog.render.report import amounts
+from copilog.render.report.blocks import (
+    Block,
+    Chart,
+    Figure,
+    Figures,
+    Section,
+    Table,
+    number,
+    table_of,
+    text,
+    worked_out,
+)
+
+MOST_PARTS, MOST_REPOSITORIES, MOST_WEEKS = 4, 12, 26
+OTHER = "other"
+TONES = (1, 2, 3, 5, 4)
+OUTCOME_TONES = {"kept": 3, "undone": 2, "failed or cancelled": 1, "unknown": 4}
+DAYS_OF_WEEK, DAYS_OF_MONTH = 7, 365.25 / 12
+LEAD = "Recorded credits are solid; those that Copilot did not record, computed from list prices, are hatched."
+
+
+class Part(NamedTuple):
+    """What a colour of a stack stands for."""
+
+    name: str
+    tone: int
+    is_hatched: bool
+
+    @property
+    def words(self) -> str:
+        name = amounts.shown(self.name)
+        return f"{name}, computed" if self.is_hatched else name
+
+    @property
+    def style(self) -> str:
+        return f"hatched-tone-{self.tone}" if self.is_hatched else f"tone-{self.tone}"
+
+
+class Stacks(NamedTuple):
+    """Credits of several names, each in the same parts."""
+
+    names: list[str]
+    parts: list[Part]
+    values: list[list[float]]  # by name, then by part
+
+
+def stacks_of(
+    rows: Sequence[CreditRow], names: Sequence[str] | None = None, tones: dict[str, int] | None = None
+) -> Stacks:
+    """Return credits by name, stacked by the largest parts, recorded before computed; the others together."""
+    sums: dict[str, float] = {}
+    for row in rows:
+        sums[row.of] = sums.get(row.of, 0) + credits_of(row)
+    ordered = sorted(sums, key=lambda name: (-sums[name], name))
+    shown = list(tones) if tones is not None else ordered[:MOST_PARTS]
+    colours = tones or dict(zip([*shown, OTHER], TONES, strict=False))
+    groups = [name for name in (*shown, OTHER) if name in colours]
+    names = names if names is not None else list(dict.fromkeys(row.name for row in rows))
+    found: dict[tuple[str, str, bool], float] = {}
+    for row in rows:
+        of = row.of if row.of in colours else OTHER
+        for is_hatched, amount in ((False, row.recorded), (True, row.computed)):
+            key = (row.name, of, is_hatched)
+            found[key] = found.get(key, 0) + (amount or 0)
+    parts = [
+        Part(group, colours[group], is_hatched)
+        for group in groups
+        for is_hatched in (False, True)
+        if any(found.get((name, group, is_hatched)) for name in names)
+    ]
+    values = [[found.get((name, part.name, part.is_hatched), 0) for part in parts] for name in names]
+    return Stacks(list(names), parts, values)
+
+
+def credits_of(row: CreditRow) -> float:
+    return (row.recorded or 0) + (row.computed or 0)
+
+
+def of_a_week(month: MonthSection) -> float | None:
+    """Return the part of the allowance that a week has."""
+    return month.budget * DAYS_OF_WEEK / DAYS_OF_MONTH if month.budget and month.unit == "credits" else None
+
+
+def by_credits(rows: Iterable[CreditRow]) -> list[str]:
+    """Return the names of rows, those with most credits first."""
+    sums: dict[str, float] = {}
+    for row in rows:
+        sums[row.name] = sums.get(row.name, 0) + credits_of(row)
+    return sorted(sums, key=lambda name: (-sums[name], name))
+
+
+# --- the report -----------------------------------------------------------------------------------------------------
+
+
+def credits(stats: Stats) -> Section | None:  # noqa: A001 - the name of the section
+    """Return the section; None where there is neither a credit nor an allowance."""
+    tokens = stats.tokens
+    found = tokens.credits
+    figures = month_figures(tokens.month)
+    if not (found.weeks or figures):
+        return None
+    blocks: list[Block] = [Figures(figures)] if figures else []
+    if found.weeks:
+        weeks = list(dict.fromkeys(row.name for row in found.weeks))[-MOST_WEEKS:]
+        stacks = stacks_of(found.weeks, weeks)
+        blocks.append(_columns("credits-weeks", WEEKS, stacks, found.weeks, "Week", of_a_week(tokens.month)))
+    if found.repositories:
+        blocks.append(_bars("credits-repositories", REPOSITORIES, found.repositories))
+    if found.outcomes:
+        stacks = stacks_of(found.outcomes, tones=OUTCOME_TONES)
+        blocks.append(_columns("credits-outcomes", OUTCOMES, stacks, found.outcomes, "Month", None))
+    return Section("credits", "AI credits", LEAD, blocks)
+
+
+WEEKS = "Credits by week and model"
+REPOSITORIES = "Credits by repository and model"
+OUTCOMES = "Credits by month and what became of the turns"
+
+
+def month_figures(month: MonthSection) -> list[Figure]:
+    """Return the billing month so far as big numbers; none where nothing was used and nothing is allowed."""
+    if month.used is None and month.budget is None:
+        return []
+    name = "premium requests" if month.unit == "requests" else "credits"
+    of = f"of {amounts.decimal(month.budget)} {name}" if month.budget is not None else name
+    computed = f"; {amounts.decimal(month.computed)} of them computed" if month.computed else ""
+    pace = f"at {amounts.decimal(month.pace)} a day, {amounts.counted(month.days_left, 'day')} left"
+    before = f"; {amounts.decimal(month.before)} in the month before" if month.before is not None else ""
+    return [
+        Figure(f"Since {amounts.shown(month.since)}", amounts.decimal(month.used), f"{of}{computed}"),
+        Figure("Forecast", amounts.decimal(month.forecast), f"{pace}{before}"),
+    ]
+
+
+def credits_table(caption: str, rows: Sequence[CreditRow], head: str, of: str, before: str) -> Table:
+    """Return the numbers of a picture, with those of the period before."""
+    return table_of(
+        caption,
+        rows,
+        [
+            text(head, "name"),
+            text(of, "of"),
+            number("Recorded", "recorded", amounts.decimal, optional=True),
+            number("Computed", "computed", amounts.decimal, optional=True),
+            worked_out("Together", lambda row: added(row.recorded, row.computed), amounts.decimal),
+            number("This month", "month", amounts.decimal, optional=True),
+            number(before, "before", amounts.decimal, optional=True),
+        ],
+    )
+
+
+def legend_of(stacks: Stacks) -> list[tuple[str, str]]:
+    return [(part.style, part.words) for part in stacks.parts]
+
+
+def _columns(key: str, caption: str, stacks: Stacks, rows: Sequence[CreditRow], head: str, mark: float | None) -> Chart:
+    of_part: Callable[[int], list[float]] = lambda place: [values[place] for values in stacks.values]  # noqa: E731
+    series = [
+        charts.Series(part.words, of_part(place), tone=part.tone, is_hatched=part.is_hatched)
+        for place, part in enumerate(stacks.parts)
+    ]
+    line = ("allowance of a week", mark) if mark is not None else None
+    labels = [amounts.shown(name) for name in stacks.names]
+    picture = charts.columns(key, caption, labels, series, words=amounts.decimal, mark=line)
+    note = f"The line is the allowance of a week: {amounts.decimal(mark)}." if mark is not None else None
+    table = credits_table(caption, rows, head, "Model" if head == "Week" else "Outcome", f"{head} before")
+    return Chart(caption, [picture], legend=legend_of(stacks), note=note, table=table)
+
+
+def _bars(key: str, caption: str, rows: Sequence[CreditRow]) -> Chart:
+    stacks = stacks_of(rows, by_credits(rows)[:MOST_REPOSITORIES])
+    picture = charts.bars(
+        key,
+        caption,
+        [charts.Bar(amounts.shown(name), values) for name, values in zip(stacks.names, stacks.values, strict=True)],
+        words=amounts.decimal,
+        tones=[part.tone for part in stacks.parts],
+        hatched=[part.is_hatched for part in stacks.parts],
+    )
+    table = credits_table(caption, rows, "Repository", "Model", "Month before")
+    return Chart(caption, [picture], legend=legend_of(stacks), table=table)

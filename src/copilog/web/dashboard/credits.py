@@ -1,0 +1,90 @@
+"""AI credits, with which the dashboard begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+
+from copilog.analysis.figures import CreditRow
+from copilog.render.report.credits import (
+    LEAD,
+    MOST_REPOSITORIES,
+    MOST_WEEKS,
+    OUTCOME_TONES,
+    OUTCOMES,
+    REPOSITORIES,
+    WEEKS,
+    Stacks,
+    by_credits,
+    credits_table,
+    month_figures,
+    of_a_week,
+    stacks_of,
+)
+from copilog.web.dashboard.figures import Measured
+from copilog.web.dashboard.links import Links
+from copilog.web.dashboard.panels import Panel, Point, Section, Series, bars, columns, make_point, with_links
+
+
+def credits_of(measured: Measured, links: Links) -> Section | None:
+    """Return the section; None where there is neither a credit nor an allowance."""
+    tokens = measured.stats.tokens
+    found, tiles = tokens.credits, month_figures(tokens.month)
+    if not (found.weeks or tiles):
+        return None
+    panels = []
+    if found.weeks:
+        weeks = list(dict.fromkeys(row.name for row in found.weeks))[-MOST_WEEKS:]
+        panels.append(_over_time("credits-weeks", WEEKS, "week", stacks_of(found.weeks, weeks), found.weeks, links))
+        mark = of_a_week(tokens.month)
+        if mark is not None and panels[0].chart is not None:
+            panels[0].chart.mark, panels[0].chart.mark_name = mark, "allowance of a week"
+    if found.repositories:
+        panels.append(_by_repository(found.repositories, links))
+    if found.outcomes:
+        stacks = stacks_of(found.outcomes, tones=OUTCOME_TONES)
+        panels.append(_over_time("credits-outcomes", OUTCOMES, "month", stacks, found.outcomes, links))
+    return Section(key="credits", title="AI credits", lead=LEAD, tiles=tiles, panels=panels)
+
+
+def _series_of(stacks: Stacks) -> list[Series]:
+    return [Series(part.words, part.style) for part in stacks.parts]
+
+
+def _points(stacks: Stacks, names: Sequence[str | None]) -> list[Point]:
+    series = _series_of(stacks)
+    return [
+        make_point(name, series, values, "amount", link)
+        for name, values, link in zip(stacks.names, stacks.values, names, strict=True)
+    ]
+
+
+def _over_time(key: str, title: str, unit: str, stacks: Stacks, rows: Sequence[CreditRow], links: Links) -> Panel:
+    addresses = [links.period(*_days_of(name, unit)) for name in stacks.names]
+    chart = columns(key, title, "amount", unit, "credits", _series_of(stacks), _points(stacks, addresses))
+    of, head = ("Model", "Week") if unit == "week" else ("Outcome", "Month")
+    table = credits_table(title, rows, head, of, f"{head} before")
+    table = with_links(table, rows, {head: lambda row: links.period(*_days_of(row.name, unit))})
+    return Panel(key=key, title=title, chart=chart, table=table, is_wide=unit == "week")
+
+
+def _days_of(name: str, unit: str) -> tuple[date, date]:
+    """Return the first day of a week or a month, and that after its last."""
+    if unit == "week":
+        first = date.fromisoformat(name)
+        return first, first + timedelta(days=7)
+    first = date.fromisoformat(f"{name}-01")
+    return first, (first + timedelta(days=32)).replace(day=1)
+
+
+def _by_repository(rows: Sequence[CreditRow], links: Links) -> Panel:
+    def link(row: CreditRow) -> str:
+        return links.behind("tokens.by_repository.tokens", row)
+
+    stacks = stacks_of(rows, by_credits(rows)[:MOST_REPOSITORIES])
+    addresses = {row.name: link(row) for row in rows}
+    points = _points(stacks, [addresses[name] for name in stacks.names])
+    chart = bars("credits-repositories", REPOSITORIES, "amount", "credits", _series_of(stacks), points)
+    table = credits_table(REPOSITORIES, rows, "Repository", "Model", "Month before")
+    table = with_links(table, rows, {"Repository": link})
+    return Panel(key="credits-repositories", title=REPOSITORIES, chart=chart, table=table)

@@ -17,7 +17,7 @@ from copilog.analysis.graphs import Graph
 PAGE = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
 ROWS = dict(re.findall(r"^\| `([\w.*]+)` \| (.+?) \| .+ \|$", PAGE, re.MULTILINE))
 STATUSLINE = {name for name in ROWS if name.startswith("statusline.")}
-EVIDENCE = {name for name in ROWS if name.startswith(("blame.", "commit."))}
+EVIDENCE = {name for name in ROWS if name.startswith(("blame.", "commit.", "survival."))}
 
 
 def figures_in(struct: type[msgspec.Struct], above: str = "") -> Iterator[str]:
@@ -61,6 +61,8 @@ def test_every_line_of_the_status_line_is_defined() -> None:
 def test_every_figure_named_on_the_page_exists(figure: str) -> None:
     from copilog.analysis.lineage.blame import BlameResult
     from copilog.analysis.lineage.commits import CommitResult
+    from copilog.analysis.lineage.survival import Survival
 
-    names = {*figures_in(BlameResult, "blame"), *figures_in(CommitResult, "commit")}
+    kinds: dict[str, type[msgspec.Struct]] = {"blame": BlameResult, "commit": CommitResult, "survival": Survival}
+    names = {name for above, kind in kinds.items() for name in figures_in(kind, above)}
     assert figure in names

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -177,3 +179,42 @@ def test_a_commit_has_its_evidence_file_by_file(tmp_path: Path) -> None:
     evidence = [line for line in lines if line.startswith("  --turn") and " edit " in line]
     assert [line.split()[3] for line in evidence] == ["src/moon.py:", "src/tides.py:"]
     assert all("it wrote 3 of 4 added lines" in line for line in evidence), evidence
+
+
+# --- survival -------------------------------------------------------------------------------------------------------
+
+
+def test_survival_compares_what_was_written_with_what_is_there(archive: Path, repo: Repo, tides: Path) -> None:
+    whole = asked(archive, "blame", "--survival", repo.folder, "--json").json
+
+    assert (whole["repository"], whole["files"], whole["files_known"], whole["files_gone"]) == (
+        str(repo.folder), 1, 1, 0,
+    )  # fmt: skip
+    assert [(row["id"], row["added"], row["still_there"], row["share"]) for row in whole["rows"]] == [
+        ("vscode:harbour-1", 4, 3, 0.75)
+    ]
+
+    tides.write_text("nothing of it\n")
+    after = asked(archive, "blame", "--survival", repo.folder)
+
+    assert (after.code, after.out.splitlines()[-2:]) == (
+        0,
+        ["0 of 4 lines are still there (0%)", "1 of 1 edited files compared"],
+    )
+
+
+def test_survival_is_kept_with_its_date_and_coverage(archive: Path, repo: Repo) -> None:
+    assert run("blame", "--survival", repo.folder, "--archive", archive).code == 0
+
+    with closing(sqlite3.connect(archive)) as connection:
+        rows = connection.execute("SELECT * FROM survival").fetchall()
+    assert [(row[0], row[1], row[2], row[3], row[4], row[6], row[7]) for row in rows] == [
+        (str(repo.folder), "vscode:harbour-1", 4, 3, 1, 1, 1)
+    ]
+    assert rows[0][5].endswith("Z")
+
+
+def test_survival_needs_a_repository(archive: Path, tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+
+    assert asked(archive, "blame", "--survival", tmp_path / "plain").code == 2

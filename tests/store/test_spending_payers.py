@@ -96,6 +96,13 @@ def test_bill_of_both_systems_names_the_one_that_is_not_zero(tmp_path: Path) -> 
     assert {spend.billing for spend in spent(read_cleanly(tmp_path, log))} == {"credits"}
 
 
+def test_totals_of_nothing_name_no_system(tmp_path: Path) -> None:
+    log = Log().start(selectedModel="opus").ask().say(outputTokens=10)
+    log.shut_down(**shutdown(opus=10), totalPremiumRequests=0)
+
+    assert {spend.billing for spend in spent(read_cleanly(tmp_path, log))} == {None}
+
+
 def test_calls_are_counted_by_their_records(tmp_path: Path) -> None:
     log = Log().start(selectedModel="opus").ask().record(1, 10).record(2, 10).say().ask().record(3, 10).say()
 

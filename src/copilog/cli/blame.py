@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from copilog.analysis.lineage.commits import CommitResult, CommitTouch
     from copilog.analysis.lineage.evidence import Evidence, Origin, Strength
     from copilog.analysis.lineage.line_origins import LineOrigin
+    from copilog.analysis.lineage.survival import Survival
     from copilog.analysis.selection import Selection
     from copilog.store.archive import Archive
 
@@ -42,22 +43,31 @@ Examples:
   copilog blame src/tides.py
   copilog blame src/tides.py:120
   copilog blame src/tides.py:120-140 --since 90d
-  copilog blame deleted/file.py --json""",
+  copilog blame deleted/file.py --json
+  copilog blame --survival ~/src/tide-tables""",
 )
-@click.argument("target", metavar="FILE[:LINE]")
+@click.argument("target", metavar="FILE[:LINE]", default=".")
+@click.option(
+    "--survival", "asks_survival", is_flag=True, help="How much of what conversations wrote is still in a repository."
+)
 @json_option
 @pass_settings
 @selects
 @reads_archive
-def blame(settings: Settings, /, target: str, selection: Selection, as_json: bool) -> int:
+def blame(settings: Settings, /, target: str, asks_survival: bool, selection: Selection, as_json: bool) -> int:
     """Find the conversations that edited a file, and those that wrote a line of it.
 
     FILE:LINE and FILE:FROM-TO mean lines of the file as it is now. Each answer is printed with its evidence and a
     strength: strong, medium or weak; anything but strong is uncertain. The file may have been deleted since. In a git
     repository, the times of commits and earlier names of the file are used, too.
 
-    The exit code is 0 if a conversation was found, and 1 if none was.
+    With --survival FILE is a folder of a repository, the current one if none is named: each file that a conversation
+    edited is compared with what it wrote. The archive keeps the result with its date and what it covers.
+
+    The exit code is 0 when something was found, and 1 when nothing was.
     """
+    if asks_survival:
+        return _survival(settings, Path(target), selection, as_json)
     path, first, last = target_from(target)
     with searched_archive(settings, Report()) as archive:
         from copilog.analysis.lineage import blame as blaming
@@ -71,6 +81,42 @@ def blame(settings: Settings, /, target: str, selection: Selection, as_json: boo
         _echo(settings, _blame_lines(result))
     _print_summary(result.verdict, result.notes, bool(result.touches))
     return FOUND if result.touches else FOUND_NOTHING
+
+
+def _survival(settings: Settings, folder: Path, selection: Selection, as_json: bool) -> int:
+    with searched_archive(settings, Report()) as archive:
+        from copilog.analysis.lineage.survival import survival
+        from copilog.analysis.selection import choose
+        from copilog.store.database import ArchiveError
+        from copilog.store.survival import Measured, store_survival
+
+        result = survival(choose(archive, selection), folder)
+        rows = [Measured(row.id, row.added, row.still_there, row.files) for row in result.rows]
+        coverage = result.files, result.files_known
+        try:
+            store_survival(archive.connection, result.repository, result.measured_at, coverage, rows)
+        except ArchiveError as error:  # such as one that can only be read
+            click.echo(f"the result is not kept: {error}", err=True)
+    if as_json:
+        from copilog.cli.json_output import print_json
+
+        print_json(result)
+    else:
+        _print_survival(settings, result)
+    return FOUND if result.rows else FOUND_NOTHING
+
+
+def _print_survival(settings: Settings, result: Survival) -> None:
+    from copilog.cli.tables import print_table
+
+    columns = ("id", "title", "files", "added", "still_there", "share")
+    print_table(settings, result.rows[:MOST_TOUCHES], title=one_line(result.repository), columns=columns)
+    share = f" ({result.share:.0%})" if result.share is not None else ""
+    settings.out.print(f"{result.still_there:,} of {result.added:,} lines are still there{share}")
+    covered = f"{result.files:,} of {result.files_known:,} edited files compared"
+    gone = f"; {result.files_gone:,} of them are gone" if result.files_gone else ""
+    unknown = f"; of {result.files_without_lines:,} no lines are known" if result.files_without_lines else ""
+    settings.out.print(f"{covered}{gone}{unknown}")
 
 
 @click.command(

@@ -17,7 +17,7 @@ DETAIL_TABLES = (
     "queued_prompt",
 )  # fmt: skip
 # Of what `entries` makes of a conversation. Rows of an earlier version are made again from the document.
-ROWS_VERSION = 10
+ROWS_VERSION = 11
 # SQL for how a turn ends that was not answered.
 UNANSWERED = "('failed', 'cancelled')"
 # What people and frames read.
@@ -436,6 +436,16 @@ MIGRATIONS: tuple[str, ...] = (
                s.billing, s.has_credits, s.source, s.method, t.superseded
         FROM spend AS s JOIN conversation AS c ON c.rowid = s.conversation
         LEFT JOIN turn AS t ON t.conversation = s.conversation AND t.position = s.turn;
+    """,
+    """
+    CREATE TABLE survival (                -- what is left of what a conversation wrote; kept by the conversation's id
+        repository TEXT NOT NULL, id TEXT NOT NULL,
+        added INTEGER,                     -- lines
+        still_there INTEGER NOT NULL, files INTEGER NOT NULL,
+        measured_at TEXT NOT NULL,
+        files_compared INTEGER NOT NULL, files_known INTEGER NOT NULL,  -- of the whole repository
+        PRIMARY KEY (repository, id)
+    ) WITHOUT ROWID;
     """,
 )
 

@@ -19,6 +19,7 @@ Places = dict[tuple[Slot, str | None], int]  # weights by slot and model
 Billing = Literal["requests", "credits"]
 
 COLUMNS = ("input", "output", "cache_read", "cache_write", "reasoning", "premium_requests", "credits", "calls")
+OF_TURNS = frozenset({"details", "request"})  # sources that name the system of a turn, though it cost nothing
 _BILLINGS: tuple[tuple[str, Billing], ...] = (("premium_requests", "requests"), ("credits", "credits"))
 
 # What the numbers of one row have in common: where, the model, the source, and how they were found.
@@ -60,21 +61,23 @@ class SpendRows:
         return costs
 
     def _billings(self) -> dict[int | None, Billing | None]:
-        """Return what the records of each turn name: requests or credits; the one that is not 0, where both do.
+        """Return what the records of each turn name: requests or credits; None where it is neither, or both.
 
-        None where neither or both is: then the date decides.
+        A total names both systems whatever the plan: in it, only what is not 0 counts. Then the date decides.
         """
-        amounts: dict[int | None, dict[Billing, float]] = {}
-        for (slot, *_), numbers in self._rows.items():
+        named: dict[int | None, set[Billing]] = {}
+        positive: dict[int | None, set[Billing]] = {}
+        for (slot, _, source, _), numbers in self._rows.items():
             for name, billing in _BILLINGS:
-                if name in numbers:
-                    of_turn = amounts.setdefault(slot.turn, {})
-                    of_turn[billing] = of_turn.get(billing, 0) + numbers[name]
-        named: dict[int | None, Billing | None] = {}
-        for turn, of_turn in amounts.items():
-            told = [billing for billing, amount in of_turn.items() if amount or len(of_turn) == 1]
-            named[turn] = told[0] if len(told) == 1 else None
-        return named
+                if numbers.get(name):
+                    positive.setdefault(slot.turn, set()).add(billing)
+                if name in numbers and source in OF_TURNS:
+                    named.setdefault(slot.turn, set()).add(billing)
+        billings: dict[int | None, Billing | None] = {}
+        for turn in named.keys() | positive.keys():
+            told = positive.get(turn) or named.get(turn, set())
+            billings[turn] = next(iter(told)) if len(told) == 1 else None
+        return billings
 
     def rows(self, ended_at: str | None, payers: Payers) -> Iterator[SpendRow]:
         """Yield the rows, by turn; those of no turn at the end, with the time of the conversation."""

@@ -288,3 +288,12 @@ def test_times_say_of_how_many_turns_they_are_known(archive: str, capsys: pytest
     assert run(archive) == 0
 
     assert "(time known for 7 of 8 turns)" in told(capsys)[0]
+
+
+def test_unknown_is_empty_as_csv(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(archive, "tokens", "--by", "model", "--csv") == 0
+
+    names, *rows = [line.split(",") for line in told(capsys)[0].splitlines()]
+    row = dict(zip(names, next(row for row in rows if row[0] == "gpt-4.1"), strict=True))
+    assert {row[name] for name in ("input", "cache_read", "reasoning", "credits", "calls")} == {""}
+    assert row["output"] == "400"

@@ -261,7 +261,8 @@ def _show_section(
 
     single = [(name, getattr(figures, name)) for name in figures.__struct_fields__ if name not in section.tables]
     plain = [(name, value) for name, value in single if isinstance(value, int | float | str)]
-    print_figures(settings, plain)
+    if asked.section != "tokens":  # which has lines of its own
+        print_figures(settings, plain)
     if asked.section == "tokens":
         from copilog.cli.stats_headlines import spend_lines
 

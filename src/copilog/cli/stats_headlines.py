@@ -139,7 +139,7 @@ def _bills(tokens: TokensSection) -> Iterator[str]:
     total = tokens.total
     if total.premium_requests is not None or total.unanswered_requests is not None:
         apart = total.unanswered_requests
-        more = f"; {cell('premium_requests', apart)} more of failed or cancelled turns" if apart is not None else ""
+        more = f"; {cell('premium_requests', apart)} more of failed or cancelled turns" if apart else ""
         yield f"premium requests: {cell('premium_requests', total.premium_requests or 0.0)} (as recorded){more}"
     known = []
     if total.credits is not None:

@@ -63,7 +63,7 @@ class CopilogStats:
 
     def told(self, document: Json) -> Told:
         recorded = [row for row in document["tokens"]["origins"] if row["source"] == "session.shutdown"]
-        tokens = sum(row["input"] + row["output"] for row in recorded)
+        tokens = sum((row["input"] or 0) + (row["output"] or 0) for row in recorded)
         return Told(document["totals"]["conversations"], tokens)
 
 
@@ -88,14 +88,15 @@ class Ccusage:
         return run([str(self.binary), "--version"], bare_environment(Path(self.binary).parent)).output.strip()
 
 
-def install_ccusage(folder: Path) -> Path:
+def install_ccusage(folder: Path, version: str | None = None) -> Path:
     """Put ccusage into a folder, from where npm gets its packages, and say where the program itself is."""
     npm = shutil.which("npm")
     if npm is None:
         raise FailedError("npm is not installed, which would get it; name the program with --ccusage")
     folder.mkdir(parents=True)
     package = f"@{PACKAGE}/{PACKAGE}-{_system()}"
-    command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(folder), package]
+    command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(folder)]
+    command.append(f"{package}@{version}" if version is not None else package)
     try:
         subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=INSTALL_SECONDS)
     except (subprocess.SubprocessError, OSError) as error:

@@ -10,7 +10,6 @@ import click
 from copilog.cli.archives import reads_archive, searched_archive
 from copilog.cli.common import COUNT, CsvCommand, Settings, csv_option, json_option, one_line, pass_settings, plural
 from copilog.cli.selection_options import selects
-from copilog.cli.tables import COST_DRAWN
 from copilog.diagnostics import Report
 from copilog.errors import UsageError
 
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
     from copilog.analysis.figures import Figures, SpendRow
 
 FEW, MOST = 5, 20
+# What rows of `SpendRow` are ordered by: dollars, and tokens where there are none.
+COST_DRAWN = "dollars+estimated_dollars|input+output+estimated_input+estimated_output"
 SPEND_TABLES = (
     "by_day", "by_model", "by_workspace", "by_agent", "by_subagent", "by_skill", "by_tool", "by_conversation",
     "by_turn", "by_system", "by_payer", "by_outcome", "by_repository", "by_branch",

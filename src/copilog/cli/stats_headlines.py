@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from copilog.analysis.allowance import month_label
 from copilog.analysis.numbers import added
 from copilog.cli.common import folder_name, plural
-from copilog.cli.tables import COST_DRAWN, cell, duration, money, print_table, short_number
+from copilog.cli.tables import cell, duration, money, print_table, short_number
 from copilog.derive.line_counts import line_counts_text
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ MOST_DAYS = 60
 
 
 def print_overview(settings: Settings, stats: Stats) -> None:
-    """Print the main figures of all sections."""
+    """All sections, in short."""
+    from copilog.cli.stats import COST_DRAWN
+
     out = settings.out
     for line in (*_heads(stats), ""):
         out.print(line)

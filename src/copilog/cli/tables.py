@@ -27,8 +27,6 @@ SHORT = {
     "first_median_ms": "first",
     "first_p95_ms": "first p95",
 }
-# What rows of `SpendRow` are ordered by: dollars, and tokens where there are none.
-COST_DRAWN = "dollars+estimated_dollars|input+output+estimated_input+estimated_output"
 TOKENS = frozenset({"input", "output", "cache_read", "cache_write", "reasoning", "spread", "unpriced"})
 THOUSAND, MINUTE_MS, HOUR_MS = 1000, 60_000, 3_600_000
 

@@ -104,6 +104,18 @@ def test_bill_after_the_last_end_belongs_to_the_turns_after_it(tmp_path: Path) -
     assert {(spend.turn, spend.premium_requests) for spend in used if spend.premium_requests} == {(0, 2), (1, 1)}
 
 
+def test_bill_of_a_killed_run_belongs_to_its_turns(tmp_path: Path) -> None:
+    log = Log().start(selectedModel="opus").ask().say(outputTokens=50)
+    log.add("session.usage_checkpoint", {"totalPremiumRequests": 1, "totalNanoAiu": 8e9}).add("session.resume")
+    log.ask().say(outputTokens=50).shut_down(**summary(1_000, 100, 3, 10), **NEWER)
+
+    spends = spent(read_cleanly(tmp_path, log))
+
+    # The checkpoint before the resume says 1 request and 8 credits, of 3 and 10.
+    assert {(spend.turn, spend.credits) for spend in spends if spend.credits} == {(0, 8), (1, 2)}
+    assert {(spend.turn, spend.premium_requests) for spend in spends if spend.premium_requests} == {(0, 1), (1, 2)}
+
+
 def test_calls_keep_their_credits_and_the_rest_of_a_bill_is_spread_over_others(tmp_path: Path) -> None:
     log = Log().start(selectedModel="opus").ask().say(outputTokens=10).ask().say(outputTokens=30)
     log.ask().say(outputTokens=10).shut_down(**shutdown(opus=50), totalNanoAiu=6e9)

@@ -92,12 +92,13 @@ class Bill(NamedTuple):
     source: str
     total: float
     runs: list[ByModel]  # of each run of the program, and of what came after the last
+    killed: dict[int, float] = {}  # of these, what runs that were killed before had of them
 
     def runs_in(self, talk: Talk) -> Iterator[tuple[set[int], ByModel]]:
         """Yield the cost of each run with its turns."""
         everything = set(talk.turns)
         turns = [*talk.runs, talk.after_shutdown]
-        if len(self.runs) == 1 or len(self.runs) > len(turns):
+        if (len(self.runs) == 1 and not self.killed) or len(self.runs) > len(turns):
             whole: ByModel = {}
             for run in self.runs:
                 for model, cost in run.items():
@@ -105,8 +106,13 @@ class Bill(NamedTuple):
             covered = everything if len(self.runs) > 1 or len(talk.runs) != 1 else talk.runs[0] or everything
             yield covered, whole
             return
-        for covered, by_model in zip(turns, self.runs, strict=False):
-            yield covered or everything, by_model
+        for number, (covered, by_model) in enumerate(zip(turns, self.runs, strict=False)):
+            part, lost = self.killed.get(number, 0), covered & talk.killed
+            if not part or not lost or not covered - lost:
+                yield covered or everything, by_model
+                continue
+            yield lost, {None: part}
+            yield covered - lost, {None: sum(by_model.values()) - part}
 
 
 def bill_of(whole: list[Usage], name: str) -> Bill | None:
@@ -127,11 +133,14 @@ def bill_of(whole: list[Usage], name: str) -> Bill | None:
     if not added:
         shares = {usage.model: (usage.extra or {}).get(name) for usage in of_models}
         return Bill(source, total, [_by_model(total, shares)])
+    killed = {
+        number: part for number, run in enumerate(added) if (part := (run.get("killed") or {}).get(name)) is not None
+    }
     runs = []
     for number, of_run in enumerate(added):
         shares = {usage.model: _number_of(_added(usage), number, name) for usage in of_models}
         runs.append(_by_model(of_run.get(name, 0), shares))
-    return Bill(source, total, runs)
+    return Bill(source, total, runs, killed)
 
 
 def beyond(by_model: ByModel, told: Iterable[Usage], surplus: float = 0) -> tuple[ByModel, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -53,22 +53,32 @@ class SessionTotals(msgspec.Struct):
         return sum(usage.output or 0 for usage in self.models.values())
 
 
-def session_totals(shutdowns: Sequence[Json], checkpoint: Json | None = None) -> SessionTotals:
-    """Add up the summaries of a log in order. `checkpoint` is a bill written after the last one."""
+def session_totals(
+    shutdowns: Sequence[Json], checkpoint: Json | None = None, killed: Mapping[int, Json] | None = None
+) -> SessionTotals:
+    """The sums of a log's summaries, in the order of the log; `checkpoint` is a bill written after the last one.
+
+    `killed` has the last bills of runs that were killed, by the number of the summary that came next.
+    """
     if not shutdowns and checkpoint is None:
         return SessionTotals()
     total: Counters = {}
     before: Counters | None = None
     files: dict[str, None] = {}
     runs: list[Counters] = []
+    parts: dict[int, Counters] = {}  # of the bills of runs, what runs that were killed before had of them
     for shutdown in shutdowns:
         now = _counters(shutdown)
         known = dict(total)
+        last = before or {}
         if before is not None and "eventsFileSizeBytes" in shutdown and _continues(now, before):
             _advance(total, before, now)
         else:
             _add(total, now)
-        runs.append({key: value - known.get(key, 0) for key, value in total.items()})
+        added = {key: value - known.get(key, 0) for key, value in total.items()}
+        if killed and (bill := killed.get(len(runs))) is not None:
+            parts[len(runs)] = _part_of_killed(bill, last, added)
+        runs.append(added)
         before = now
         files.update(dict.fromkeys(_files(shutdown)))
     if checkpoint is not None:
@@ -79,7 +89,10 @@ def session_totals(shutdowns: Sequence[Json], checkpoint: Json | None = None) ->
         for model in _unbilled(summary):
             if not total.get((model, _CREDITS)):
                 total.pop((model, _CREDITS), None)
-    made = _totals_from(total, list(files), runs if len(runs) > 1 else [])
+    made = _totals_from(total, list(files), runs if len(runs) > 1 or any(parts.values()) else [])
+    for number, part in parts.items():
+        if part:
+            made.bills[number]["killed"] = _bill_of(part)
     for model, provider in _providers(shutdowns):
         if model in made.models:
             made.models[model].extra = {**(made.models[model].extra or {}), "provider": provider}
@@ -175,14 +188,29 @@ def _totals_from(total: Counters, files: list[str], runs: list[Counters]) -> Ses
     made.premium_requests = total.get((None, "totalPremiumRequests"))
     nano = total.get((None, _CREDITS))
     made.credits = nano / NANO if nano is not None else None
-    bills = [(run.get((None, "totalPremiumRequests")), run.get((None, _CREDITS))) for run in runs]
-    made.bills = [
-        _known({"premium_requests": requests, "credits": nano / NANO if nano is not None else None})
-        for requests, nano in bills
-    ]
+    made.bills = [_bill_of(run) for run in runs]
     made.lines_added = _integer(total.get((None, "linesAdded")))
     made.lines_removed = _integer(total.get((None, "linesRemoved")))
     return made
+
+
+def _bill_of(run: Counters) -> Json:
+    nano = run.get((None, _CREDITS))
+    requests = run.get((None, "totalPremiumRequests"))
+    return _known({"premium_requests": requests, "credits": nano / NANO if nano is not None else None})
+
+
+def _part_of_killed(bill: Json, before: Counters, added: Counters) -> Counters:
+    """Return what a run that was killed had of what the next summary added, as its last checkpoint says."""
+    now: Counters = {}
+    _count(now, None, bill, _TOTALS)
+    part: Counters = {}
+    for key, value in now.items():
+        last = before.get(key, 0)
+        used = value - last if value >= last else value
+        if 0 < used <= added.get(key, 0):
+            part[key] = used
+    return part
 
 
 def _usage_of(model: str, total: Counters, runs: list[Counters]) -> Usage:
@@ -251,7 +279,8 @@ class Meter:
         self.shutdowns: list[Json] = []
         self.compactions: list[Usage] = []
         self.checkpoint: Json | None = None  # the last bill since the last summary
-        self.result: Json | None = None  # from the last line of a captured stream
+        self._bills_of_killed: dict[int, Json] = {}  # the last bill before a resume, by the number of the next summary
+        self.result: Json | None = None  # what the last line of a captured stream says
         self._tail: list[Usage] = []  # of answers since the last summary
         self._before_resume = (0, 0)  # how much of the tail and of the calls is of runs that were killed
         self._killed: list[Usage] = []  # of runs that were killed and that no summary covers
@@ -322,6 +351,8 @@ class Meter:
     def resume(self) -> None:
         """Start another run: usage without a summary so far is of a run that was killed."""
         self._before_resume = len(self._tail), len(self._calls)
+        if self.checkpoint is not None:
+            self._bills_of_killed[len(self.shutdowns)] = self.checkpoint
 
     def shut_down(self, data: Json) -> None:
         """Add a summary of the run that ends with it, and of killed ones before it if its numbers include theirs."""
@@ -357,8 +388,8 @@ class Meter:
         return {"added": totals.lines_added, "removed": totals.lines_removed, "files": totals.files_modified}
 
     def usages(self) -> list[Usage]:
-        """Return all entries for the session. No two of them count the same usage."""
-        totals = session_totals(self.shutdowns, self.checkpoint)
+        """All entries for the session as a whole. No two of them count the same thing."""
+        totals = session_totals(self.shutdowns, self.checkpoint, self._bills_of_killed)
         made = list(totals.models.values())
         made += _sums(self._killed, OF_KILLED_RUNS)
         covers = AFTER_SHUTDOWN if self.shutdowns else "the whole log"

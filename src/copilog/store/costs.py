@@ -14,7 +14,7 @@ from copilog.derive.costs_in_details import credits_in, multiplier_in
 from copilog.model import Turn, Usage
 from copilog.store.accounts import Accounts, telling
 from copilog.store.details import LARGEST_NUMBER
-from copilog.store.message_counts import Slot, Talk
+from copilog.store.message_counts import MessageCounts, Slot
 from copilog.store.recorded import Counted, caller_of, count_of
 from copilog.store.segments import TINY, Bill, beyond, bill_of
 from copilog.store.spend_rows import Method, SpendRows
@@ -23,7 +23,7 @@ from copilog.store.spreading import evenly
 SESSION_CREDITS, DETAILS, OF_SUBAGENT = "sessionCopilotCredits", "details", "credits of the sub-agent"
 
 
-def add_costs(talk: Talk, accounts: Accounts, rows: SpendRows, whole: list[Usage]) -> None:
+def add_costs(talk: MessageCounts, accounts: Accounts, rows: SpendRows, whole: list[Usage]) -> None:
     """Add premium requests and credits; `whole` is what was recorded for the session."""
     costs = _Costs(talk, accounts, rows)
     costs.add_premium_requests(whole)
@@ -31,7 +31,7 @@ def add_costs(talk: Talk, accounts: Accounts, rows: SpendRows, whole: list[Usage
 
 
 class _Costs:
-    def __init__(self, talk: Talk, accounts: Accounts, rows: SpendRows) -> None:
+    def __init__(self, talk: MessageCounts, accounts: Accounts, rows: SpendRows) -> None:
         self._talk = talk
         self._accounts = accounts
         self._rows = rows

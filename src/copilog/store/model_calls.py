@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 from copilog.store.accounts import Accounts, telling
-from copilog.store.message_counts import Slot, Talk
+from copilog.store.message_counts import MessageCounts, Slot
 from copilog.store.recorded import caller_of
 from copilog.store.segments import requests_in_runs
 from copilog.store.spreading import whole_shares
 
 
-def model_calls(talk: Talk, accounts: Accounts) -> Counter[Slot]:
+def model_calls(talk: MessageCounts, accounts: Accounts) -> Counter[Slot]:
     """Return the calls by turn and sub-agent: records of calls, else rounds, else a part of the totals of a run."""
     counted: Counter[Slot] = Counter()
     of_account = accounts.chosen.rows if accounts.chosen is not None else []

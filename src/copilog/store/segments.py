@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from copilog.model import Usage
-from copilog.store.message_counts import Talk
+from copilog.store.message_counts import MessageCounts
 from copilog.store.recorded import (
     SHUTDOWN,
     Counted,
@@ -26,7 +26,9 @@ TINY = 1e-6  # what sums of fractions may differ by
 ByModel = dict[str | None, float]
 
 
-def segments_of(usage: Usage, talk: Talk, *, without_killed: bool = False) -> Iterator[tuple[dict[str, Any], set[int]]]:
+def segments_of(
+    usage: Usage, talk: MessageCounts, *, without_killed: bool = False
+) -> Iterator[tuple[dict[str, Any], set[int]]]:
     """Yield the parts of a total of a session, each with the turns that it covers.
 
     `without_killed` leaves out the turns of runs that were killed, because they have totals of their own.
@@ -52,7 +54,7 @@ def segments_of(usage: Usage, talk: Talk, *, without_killed: bool = False) -> It
             yield counted, turns
 
 
-def beyond_records(rows: list[Counted], whole: list[Usage], talk: Talk) -> Iterator[tuple[Usage, set[int]]]:
+def beyond_records(rows: list[Counted], whole: list[Usage], talk: MessageCounts) -> Iterator[tuple[Usage, set[int]]]:
     """Yield what the totals have beyond the records of calls, run by run, with the turns of the run.
 
     What the records of a run have beyond its total counts against the next: a turn may go on in it.
@@ -73,7 +75,7 @@ def beyond_records(rows: list[Counted], whole: list[Usage], talk: Talk) -> Itera
                 yield Usage(**left, model=total.model, scope="session", source=SHUTDOWN), turns
 
 
-def requests_in_runs(whole: list[Usage], talk: Talk) -> Iterator[tuple[int, set[int]]]:
+def requests_in_runs(whole: list[Usage], talk: MessageCounts) -> Iterator[tuple[int, set[int]]]:
     """Yield how many calls the totals of each run count, of all models together, with its turns."""
     totals = [usage for usage in whole if usage.source == SHUTDOWN and usage.scope == "session" and usage.model]
     for number, turns in enumerate(talk.runs):
@@ -94,7 +96,7 @@ class Bill(NamedTuple):
     runs: list[ByModel]  # of each run of the program, and of what came after the last
     killed: dict[int, float] = {}  # of these, what runs that were killed before had of them
 
-    def runs_in(self, talk: Talk) -> Iterator[tuple[set[int], ByModel]]:
+    def runs_in(self, talk: MessageCounts) -> Iterator[tuple[set[int], ByModel]]:
         """Yield the cost of each run with its turns."""
         everything = set(talk.turns)
         turns = [*talk.runs, talk.after_shutdown]

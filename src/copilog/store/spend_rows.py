@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Literal
 
 from copilog.store.details import LARGEST_NUMBER, agent_of
-from copilog.store.message_counts import HELPER, HELPERS, NOWHERE, Slot, Talk
+from copilog.store.message_counts import HELPER, HELPERS, NOWHERE, MessageCounts, Slot
 from copilog.store.payers import Payers
 from copilog.store.rows import SpendRow
 from copilog.store.spreading import evenly, shares_of
 from copilog.store.texts import UNNAMED
-from copilog.store.times import moment
+from copilog.store.times import time_text
 
 Method = Literal["recorded", "spread", "estimated"]
 Places = dict[tuple[Slot, str | None], int]  # weights by slot and model
@@ -29,7 +29,7 @@ Key = tuple[Slot, str | None, str, Method]
 class SpendRows:
     """The rows of one conversation in the making."""
 
-    def __init__(self, talk: Talk) -> None:
+    def __init__(self, talk: MessageCounts) -> None:
         self._talk = talk
         self._rows: dict[Key, dict[str, Any]] = {}
 
@@ -86,7 +86,7 @@ class SpendRows:
         talk = self._talk
         known: dict[int | None, tuple[str | None, str | None]] = {None: (ended_at, None)}
         for index, turn in talk.turns.items():
-            known[index] = moment(turn.timing.started_at or talk.first_at.get(index)) or ended_at, agent_of(turn)
+            known[index] = time_text(turn.timing.started_at or talk.first_at.get(index)) or ended_at, agent_of(turn)
         ordered = sorted(self._rows.items(), key=_by_place)
         for position, ((slot, model, source, method), numbers) in enumerate(ordered):
             at, agent = known[slot.turn]

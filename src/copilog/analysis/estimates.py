@@ -1,0 +1,375 @@
+"""Estimate tokens and dollars that no file records: at least, likely, at most.
+
+`sample_of` takes out of a conversation what it records of its tokens, `calibrate` makes the parameters of an estimate
+from samples, `estimate` applies them. The parameters are found one after the other, each with the likely values of
+those before it, and each conversation counts once, however long it is. Of a user's own data a parameter is taken where
+enough of their conversations tell it, else it is the one of the calibration that is given.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+
+import msgspec
+
+from copilog.analysis.prices import PriceTable
+from copilog.derive.estimating import (
+    KEPT,
+    PRIOR,
+    STORED,
+    TEXT,
+    TOKENS_OF_A_CALL,
+    Calibration,
+    Range,
+    Tokens,
+    Values,
+    family_of,
+    family_part,
+    fixed_part,
+    parameters_of,
+    range_of,
+    tokens_of,
+    written_part,
+)
+from copilog.derive.model_calls import Kind, Replay, replayed
+from copilog.model import Conversation, Notice, Usage
+
+SHUTDOWN = "session.shutdown"
+COUNTED_BY_CLI = ("systemTokens", "toolDefinitionsTokens")
+FIXED_CATEGORY = "System"  # of the shares of a prompt that VS Code records: instructions and definitions of tools
+ENOUGH = 3  # conversations of the user's own, for what is much the same for everybody
+ENOUGH_FIXED = 1  # the fixed part depends on the user's own servers and instructions more than on anything else
+SPREAD = {TEXT: 0.5, KEPT: 0.3}  # of a parameter that one conversation tells; less, the more of them there are
+OTHER_SPREAD = 0.6
+LEAST_SPREAD = 0.5  # of that: however many told it, the next conversation is not the middle of them
+CONTEXT_THAT_TELLS = 0.2  # of a prompt: where the conversation is less than that, its size says nothing
+
+
+class Prompt(msgspec.Struct, kw_only=True):
+    """The recorded prompt of the last call of a turn, with the tokens of its fixed part if these were recorded."""
+
+    replay: Replay
+    tokens: int
+    fixed: float | None = None
+    output: int | None = None  # of the turn, where it has no other call
+
+
+class Sample(msgspec.Struct, kw_only=True):
+    """What a conversation records of its tokens, and the calls that they are of. Unknown is None."""
+
+    id: str
+    origin: str = ""  # whose it is: conversations of one user are much alike
+    replays: list[Replay] = []
+    input: int | None = None  # of all these calls
+    cached: int | None = None
+    stored: int | None = None
+    output: int | None = None
+    counted: list[float] = []  # the fixed part, as the program itself counted it
+    prompts: list[Prompt] = []
+
+
+class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+    """What calls took that nobody recorded. `cached` is a part of `input`."""
+
+    input: Range
+    cached: Range
+    output: Range
+    dollars: Range | None  # None: no model has a price
+    unpriced: list[str]  # models without a price, whose calls are not in the dollars
+    calls: int
+    method: str
+
+
+# --- what is recorded -----------------------------------------------------------------------------------------------
+
+
+def sample_of(conversation: Conversation, origin: str = "") -> Sample:
+    """Return what a conversation records that tells the parameters of an estimate."""
+    sample = Sample(id=conversation.id, origin=origin, counted=_counted(conversation))
+    replays = replayed(conversation)
+    sample.replays, usages = recorded_calls(conversation, replays)
+    if usages:
+        sample.input, sample.output = _sum(usages, "input"), _sum(usages, "output")
+        sample.cached, sample.stored = _sum(usages, "cache_read"), _sum(usages, "cache_write")
+    else:
+        sample.replays, sample.output = replays, _output_of_calls(conversation, replays)
+    main = {replay.turn: replay for replay in replays if replay.parent is None}
+    for turn in conversation.turns:
+        sizes = [usage for usage in turn.usage if usage.last_prompt]
+        if sizes and turn.index in main:
+            sample.prompts.append(_prompt_of(sizes, main[turn.index]))
+    return sample
+
+
+def _counted(conversation: Conversation) -> list[float]:
+    """Return the sizes of the fixed part that the CLI notes when it ends or compacts the history."""
+    found = []
+    for message in conversation.messages:
+        if message.role != "system":
+            continue
+        for part in message.parts:
+            if type(part) is Notice and part.data:
+                sizes = [size for name in COUNTED_BY_CLI if isinstance(size := part.data.get(name), int) and size > 0]
+                if len(sizes) == len(COUNTED_BY_CLI):
+                    found.append(float(sum(sizes)))
+    return found
+
+
+def recorded_calls(conversation: Conversation, replays: list[Replay]) -> tuple[list[Replay], list[Usage]]:
+    """Return the calls whose tokens are recorded in full, with these records: of the session, else of its turns."""
+    totals = [usage for usage in conversation.usage if usage.scope == "session" and usage.source == SHUTDOWN]
+    totals = [usage for usage in totals if usage.input]
+    if totals:
+        return replays, totals
+    rows: list[Usage] = []
+    told: set[int] = set()
+    for turn in conversation.turns:
+        sources: dict[tuple[str, str], list[Usage]] = {}
+        for usage in turn.usage:
+            if usage.input:
+                sources.setdefault((usage.source, usage.scope), []).append(usage)
+        if sources:
+            rows += max(sources.values(), key=lambda usages: _sum(usages, "input") or 0)
+            told.add(turn.index)
+    return [replay for replay in replays if replay.turn in told], rows
+
+
+def _output_of_calls(conversation: Conversation, replays: list[Replay]) -> int | None:
+    """Return the output, where it is recorded of each call and nothing else is."""
+    outputs = [
+        usage.output
+        for turn in conversation.turns
+        for usage in turn.usage
+        if usage.scope == "call" and usage.output is not None
+    ]
+    return sum(outputs) if outputs and len(outputs) == sum(replay.calls for replay in replays) else None
+
+
+def _prompt_of(sizes: list[Usage], replay: Replay) -> Prompt:
+    usage = max(sizes, key=lambda one: len(one.by_category))
+    shares = [share.percent for share in usage.by_category if share.category == FIXED_CATEGORY and share.percent]
+    tokens = usage.last_prompt or 0
+    return Prompt(
+        replay=replay,
+        tokens=tokens,
+        fixed=sum(shares) / 100 * tokens if shares else None,
+        output=usage.output if replay.calls == 1 else None,
+    )
+
+
+def _sum(usages: Iterable[Usage], name: str) -> int | None:
+    counts = [count for usage in usages if (count := getattr(usage, name)) is not None]
+    return sum(counts) if counts else None
+
+
+# --- the parameters -------------------------------------------------------------------------------------------------
+
+
+def calibrate(samples: Sequence[Sample], base: Calibration = PRIOR, *, is_own: bool = False) -> dict[str, Range]:
+    """Return the parameters as these samples tell them; those that they do not tell, or too seldom, as in `base`.
+
+    `is_own`: the samples are of one user, so that a few of them say little about what is much the same for everybody.
+    Otherwise each user counts once, and so does `base`.
+    """
+    found = dict(base)
+    fit = _Fit(samples, found, is_own)
+    fit.put(TEXT, [_text_of(sample, found) for sample in samples])
+    fit.put(family_part("claude"), [_claude_of(sample, found) for sample in samples])
+    kinds: tuple[Kind, ...] = ("cli", "agent", "chat")
+    for kind in kinds:
+        fit.put(fixed_part(kind), [_fixed_of(sample, kind, found) for sample in samples], enough=ENOUGH_FIXED)
+        fit.put(written_part(kind), [_written_of(sample, kind) for sample in samples])
+    for name, told in (
+        (KEPT, [_kept_of(sample, found) for sample in samples]),
+        (STORED, [_stored_of(sample) for sample in samples]),
+    ):
+        fit.put(name, told)
+        found[name] = Range(*(min(1.0, value) for value in found[name]))
+    return found
+
+
+class _Fit:
+    """Parameters in the making."""
+
+    def __init__(self, samples: Sequence[Sample], found: dict[str, Range], is_own: bool) -> None:
+        self._samples = samples
+        self._found = found
+        self._is_own = is_own
+
+    def put(self, name: str, told: list[float | None], enough: int = ENOUGH) -> None:
+        """Set a parameter to the middle of what the samples tell, with a range that few values do not make narrow."""
+        values = [value for value in told if value is not None]
+        if not values or (self._is_own and len(values) < enough):
+            return
+        before = self._found[name]
+        if not self._is_own:
+            values = [*self._by_origin(told), *([before.likely] if before.likely else ())]
+        values.sort()
+        likely = median(values)
+        width = 1 + SPREAD.get(name, OTHER_SPREAD) * max(LEAST_SPREAD, 1 / math.sqrt(len(values)))
+        low, high = min(_at(values, 0.05), likely / width), max(_at(values, 0.95), likely * width)
+        if not self._is_own and len(values) <= ENOUGH:
+            low, high = min(low, before.low), max(high, before.high)
+        self._found[name] = Range(low, likely, high)
+
+    def _by_origin(self, told: list[float | None]) -> list[float]:
+        """Return one value for each user."""
+        origins: dict[str, list[float]] = {}
+        for sample, value in zip(self._samples, told, strict=True):
+            if value is not None:
+                origins.setdefault(sample.origin or sample.id, []).append(value)
+        return [median(values) for values in origins.values()]
+
+
+def _at(values: list[float], share: float) -> float:
+    """Return the value below which this share of sorted values lies."""
+    place = share * (len(values) - 1)
+    before = math.floor(place)
+    after = min(before + 1, len(values) - 1)
+    return values[before] + (values[after] - values[before]) * (place - before)
+
+
+def _prompts_of(sample: Sample) -> list[tuple[Replay, float, float, int, float | None]]:
+    """Return recorded prompts: whose they are, number of calls, context, tokens, and the fixed part of one call."""
+    counted = median(sample.counted) if sample.counted else None
+    made = [(one.replay, 1.0, one.replay.last_context, one.tokens, one.fixed or counted) for one in sample.prompts]
+    models = {family_of(replay.model) for replay in sample.replays}
+    kinds = {replay.kind for replay in sample.replays}
+    if sample.input and len(models) == len(kinds) == 1:
+        calls = sum(replay.calls for replay in sample.replays)
+        context = sum(replay.context for replay in sample.replays)
+        made.append((sample.replays[0], float(calls), context, sample.input, counted))
+    return [one for one in made if one[1]]
+
+
+def _text_of(sample: Sample, found: Calibration) -> float | None:
+    """Return the tokens of a rough token, where the fixed part is recorded and the conversation is long enough."""
+    told = []
+    for replay, calls, context, tokens, fixed in _prompts_of(sample):
+        family = found[family_part(replay.model)].likely
+        tells_text = family_of(replay.model) != "claude"  # which tells its tokenizer instead
+        if fixed is not None and tells_text and context > CONTEXT_THAT_TELLS * tokens:
+            told.append((tokens / family - _plain(fixed, replay, sample, family) * calls) / context)
+    told = [value for value in told if value > 0]
+    return median(told) if told else None
+
+
+def _plain(fixed: float, replay: Replay, sample: Sample, family: float) -> float:
+    """Return the fixed part as GPT counts it. The CLI counts so; the shares of VS Code are of the model's own count."""
+    return fixed if replay.kind == "cli" and sample.counted else fixed / family
+
+
+def _claude_of(sample: Sample, found: Calibration) -> float | None:
+    """Return how many tokens Claude counts for one of GPT's, where the CLI counted the fixed part as GPT does."""
+    told = [
+        tokens / (fixed * calls + found[TEXT].likely * context)
+        for replay, calls, context, tokens, fixed in _prompts_of(sample)
+        if family_of(replay.model) == "claude" and fixed is not None and sample.counted
+    ]
+    return median(told) if told else None
+
+
+def _fixed_of(sample: Sample, kind: Kind, found: Calibration) -> float | None:
+    """Return the fixed part as it was counted, else what prompts have beyond the conversation."""
+    if kind == "cli" and sample.counted:
+        return median(sample.counted)
+    told = []
+    for replay, calls, context, tokens, fixed in _prompts_of(sample):
+        if replay.kind == kind:
+            rest = tokens / found[family_part(replay.model)].likely - found[TEXT].likely * context
+            told.append(fixed / found[family_part(replay.model)].likely if fixed is not None else rest / calls)
+    told = [value for value in told if value > 0]
+    return median(told) if told else None
+
+
+def _written_of(sample: Sample, kind: Kind) -> float | None:
+    told = [(one.replay, one.output) for one in sample.prompts if one.output is not None]
+    if sample.output is not None:
+        kinds = {replay.kind for replay in sample.replays}
+        calls = sum(replay.calls for replay in sample.replays)
+        seen = sum(replay.written for replay in sample.replays)
+        hidden = sample.output - TOKENS_OF_A_CALL * calls
+        return hidden / seen if kinds == {kind} and seen > 0 and hidden > 0 else None
+    rates = [
+        (output - TOKENS_OF_A_CALL) / replay.written
+        for replay, output in told
+        if replay.kind == kind and replay.written and output > TOKENS_OF_A_CALL
+    ]
+    return median(rates) if rates else None
+
+
+def _kept_of(sample: Sample, found: Calibration) -> float | None:
+    if sample.cached is None:
+        return None
+    values = {name: parameter.likely for name, parameter in found.items()} | {KEPT: 1.0}
+    if sample.counted:
+        values |= {fixed_part("cli"): median(sample.counted)}
+    kept = sum(tokens_of(replay, values).cached for replay in sample.replays)
+    return sample.cached / kept if kept else None
+
+
+def _stored_of(sample: Sample) -> float | None:
+    """Return the share of uncached tokens that went to a cache. Older programs record 0, whatever was billed."""
+    if not sample.stored or not sample.input:
+        return None
+    fresh = sample.input - (sample.cached or 0)
+    return sample.stored / fresh if fresh >= sample.stored else None
+
+
+# --- the estimate ---------------------------------------------------------------------------------------------------
+
+
+def estimate(
+    replays: Sequence[Replay],
+    calibration: Calibration,
+    prices: PriceTable | None = None,
+    day: str | None = None,
+    last_prompts: Mapping[int, int] | None = None,
+) -> Estimate:
+    """Return what these calls took. `last_prompts`: recorded prompts of the main agent's last call, by turn."""
+    used = parameters_of(replays)
+    known = last_prompts or {}
+
+    def tokens(values: Values) -> list[tuple[Replay, Tokens]]:
+        made = []
+        for replay in replays:
+            last = known.get(replay.turn) if replay.parent is None else None
+            made.append((replay, tokens_of(replay, values, last)))
+        return made
+
+    def dollars(values: Values) -> float:
+        return sum(_dollars(replay, taken, prices, day) or 0.0 for replay, taken in tokens(values))
+
+    models = {replay.model for replay in replays}
+    unpriced = {model for model in models if prices is None or prices.price_at(model, day) is None}
+    return Estimate(
+        input=range_of(calibration, used, lambda values: sum(taken.input for _, taken in tokens(values))),
+        cached=range_of(calibration, used, lambda values: sum(taken.cached for _, taken in tokens(values))),
+        output=range_of(calibration, used, lambda values: sum(taken.output for _, taken in tokens(values))),
+        dollars=range_of(calibration, used, dollars) if models - unpriced else None,
+        unpriced=sorted(model or "" for model in unpriced),
+        calls=sum(replay.calls for replay in replays),
+        method=_method(replays, calibration, known),
+    )
+
+
+def _dollars(replay: Replay, taken: Tokens, prices: PriceTable | None, day: str | None) -> float | None:
+    price = prices.price_at(replay.model, day) if prices is not None else None
+    if price is None:
+        return None
+    plain = taken.input - taken.cached - taken.stored
+    cost = plain * price.input + taken.cached * price.cache_read + taken.stored * price.cache_write
+    return (cost + taken.output * price.output) / 1e6
+
+
+def _method(replays: Sequence[Replay], calibration: Calibration, known: Mapping[int, int]) -> str:
+    """Say in words what the estimate rests on."""
+    calls = sum(replay.calls for replay in replays)
+    kinds = sorted({replay.kind for replay in replays})
+    fixed = ", ".join(f"{calibration[fixed_part(kind)].likely:,.0f}" for kind in kinds)
+    told = f"; recorded prompts: {len(known)}" if known else ""
+    return (
+        f"{calls} calls replayed, each with the conversation so far and {fixed} tokens of instructions and tools{told}"
+    )

@@ -1,0 +1,132 @@
+"""Estimate tokens that no file records, with a range, from the calls that a conversation shows.
+
+Each number is a sum of few terms, and each term has a parameter: how long the fixed part of a prompt is, how many
+tokens a rough token of text is, how many more of them a family of models counts, how many tokens an answer took for
+each rough token that can be seen of it (reasoning is billed and hidden), how much of a repeated prompt came out of a
+cache, and how much of the rest was written to one. A parameter is a range, found in data that records tokens.
+
+The likely number is that of all likely values. Its range is found by putting one parameter after the other to its ends:
+such deviations are added as independent ones are, by their squares.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from copilog.derive.model_calls import Kind, Replay
+
+TOKENS_OF_A_CALL = 40  # of output, whatever is written: the frame of tool calls, and of the answer itself
+
+
+class Range(NamedTuple):
+    """A number that is not known: at least, likely, at most."""
+
+    low: float
+    likely: float
+    high: float
+
+
+Calibration = Mapping[str, Range]  # by the names that the functions below make
+Values = Mapping[str, float]
+
+TEXT, KEPT, STORED = "text", "kept in cache", "written to cache"
+
+
+def fixed_part(kind: Kind) -> str:
+    """Name the parameter: tokens of system prompt and tool definitions in each prompt."""
+    return f"fixed part, {kind}"
+
+
+def written_part(kind: Kind) -> str:
+    """Name the parameter: tokens of output for each rough token that can be seen of it."""
+    return f"output, {kind}"
+
+
+def family_of(model: str | None) -> str:
+    """Return the models to which this one belongs, which count the tokens of a text alike."""
+    name = (model or "").lower()
+    if "claude" in name:
+        return "claude"
+    return "unknown" if not name or name.rpartition("/")[2] == "auto" else "other"
+
+
+def family_part(model: str | None) -> str:
+    """Name the parameter: tokens that the model counts for one of GPT's."""
+    return f"tokenizer, {family_of(model)}"
+
+
+# What is assumed before anything was measured. The fixed parts are those of programs as they come, without servers and
+# instructions of the user's (Copilot CLI 1.0.20 to 1.0.102, VS Code 1.139), the rest are rules of thumb.
+PRIOR: dict[str, Range] = {
+    fixed_part("cli"): Range(11_000, 13_000, 60_000),
+    fixed_part("agent"): Range(9_000, 17_000, 40_000),
+    fixed_part("chat"): Range(500, 2_500, 8_000),
+    TEXT: Range(0.85, 1.15, 1.6),
+    family_part("gpt-5"): Range(0.95, 1.0, 1.05),
+    family_part("claude"): Range(1.1, 1.25, 1.45),
+    family_part("auto"): Range(1.0, 1.1, 1.35),
+    written_part("cli"): Range(0.9, 1.3, 2.2),
+    written_part("agent"): Range(0.7, 1.1, 2.2),
+    written_part("chat"): Range(0.7, 1.1, 2.2),
+    KEPT: Range(0.6, 0.95, 1.0),
+    STORED: Range(0.0, 0.0, 1.0),
+}
+
+# What sessions of several users recorded, and what is assumed as long as a user's own say nothing: the output of
+# `benchmarks/bench_estimates.py --parameters`, rounded.
+DEFAULTS: dict[str, Range] = PRIOR | {
+    fixed_part("cli"): Range(14_000, 21_000, 64_000),
+    family_part("claude"): Range(0.93, 1.25, 1.69),
+    written_part("cli"): Range(1.09, 1.42, 1.84),
+    written_part("agent"): Range(0.7, 1.07, 2.2),
+    written_part("chat"): Range(0.7, 1.05, 2.2),
+    KEPT: Range(0.85, 0.97, 1.0),
+}
+
+
+class Tokens(msgspec.Struct, frozen=True, kw_only=True):
+    """What some calls took. Of `input`, `cached` came out of a cache, and `stored` went to it."""
+
+    input: float = 0.0
+    cached: float = 0.0
+    stored: float = 0.0
+    output: float = 0.0
+
+
+def tokens_of(replay: Replay, values: Values, last_prompt: int | None = None) -> Tokens:
+    """Return what the calls of one agent in one turn took. `last_prompt`: the recorded prompt of the last of them."""
+    family = values[family_part(replay.model)]
+    fixed, text = family * values[fixed_part(replay.kind)], family * values[TEXT]
+    if last_prompt is not None:
+        fixed = max(0.0, last_prompt - text * replay.last_context)
+        text = min(text, last_prompt / replay.last_context) if replay.last_context else text
+    prompts = fixed * replay.calls + text * replay.context
+    kept = values[KEPT] * (fixed * replay.kept_calls + text * replay.kept_context)
+    written = TOKENS_OF_A_CALL * replay.calls + values[written_part(replay.kind)] * replay.written
+    cached = min(kept, prompts)
+    return Tokens(input=prompts, cached=cached, stored=values[STORED] * (prompts - cached), output=written)
+
+
+def range_of(calibration: Calibration, used: Iterable[str], measure: Callable[[Values], float]) -> Range:
+    """Return a number with its range, from the parameters that it depends on."""
+    values = {name: parameter.likely for name, parameter in calibration.items()}
+    likely = measure(values)
+    below = above = 0.0
+    for name in used:
+        parameter = calibration[name]
+        ends = [measure(values | {name: end}) - likely for end in (parameter.low, parameter.high)]
+        below += min(0.0, *ends) ** 2
+        above += max(0.0, *ends) ** 2
+    return Range(max(0.0, likely - math.sqrt(below)), likely, likely + math.sqrt(above))
+
+
+def parameters_of(replays: Iterable[Replay]) -> set[str]:
+    """Return the names of the parameters that some calls depend on."""
+    names = {TEXT, KEPT, STORED}
+    for replay in replays:
+        names |= {fixed_part(replay.kind), written_part(replay.kind), family_part(replay.model)}
+    return names

@@ -13,6 +13,7 @@ import msgspec
 
 from copilog.derive.outcomes import add_verdict
 from copilog.identity.calls import is_recorded, same_calls
+from copilog.identity.part_union import united_part, united_result
 from copilog.identity.traces import SESSION_FILES
 from copilog.identity.turn_views import View, prompts_in
 from copilog.model import (
@@ -26,6 +27,7 @@ from copilog.model import (
     Message,
     Prompt,
     Reference,
+    Role,
     Terminal,
     Text,
     Thinking,
@@ -254,24 +256,40 @@ def _fill_call(mine: ToolCall, theirs: ToolCall) -> None:
 
 
 def _with_results(mine: list[Message], theirs: list[Message], calls: dict[str, ToolCall]) -> list[Message]:
-    answered = {part.call_id for part in _parts(mine, ToolResult)}
-    ran = {part.call_id for part in _parts(mine, Terminal)}
+    """Unite the results and terminals of calls that both have, and add those that only the other trace has."""
     made = list(mine)
+    places: dict[tuple[type[AnyPart], str], list[tuple[Message, int]]] = {}
+    for message in made:
+        for position, part in enumerate(message.parts):
+            if isinstance(part, ToolResult | Terminal) and part.call_id is not None:
+                places.setdefault((type(part), part.call_id), []).append((message, position))
+    is_added: set[tuple[type[AnyPart], str]] = set()
     for message in theirs:
         for part in message.parts:
             name = part.call_id if isinstance(part, ToolResult | Terminal) else None
             call = calls.get(name) if name is not None else None
-            if call is None or call.id in (answered if isinstance(part, ToolResult) else ran):
+            if call is None or not isinstance(part, ToolResult | Terminal):
                 continue
             copied = msgspec.structs.replace(part, call_id=call.id)
-            if isinstance(part, ToolResult):
-                answered.add(call.id)
-                extra = Message(role="tool", parts=[copied], created_at=message.created_at)
-            else:
-                ran.add(call.id)
-                extra = Message(role="assistant", parts=[copied])
-            insert_after_call(made, extra, call.id)
+            key = type(part), call.id
+            if found := places.get(key):
+                own, position = found.pop(0)
+                own.parts[position] = _united_output(own.parts[position], copied, call)
+                is_added.add(key)
+            elif key not in is_added:
+                is_added.add(key)
+                role: Role = "tool" if isinstance(part, ToolResult) else "assistant"
+                at = message.created_at if isinstance(part, ToolResult) else None
+                insert_after_call(made, Message(role=role, parts=[copied], created_at=at), call.id)
     return made
+
+
+def _united_output(mine: AnyPart, theirs: AnyPart, call: ToolCall) -> AnyPart:
+    if isinstance(mine, ToolResult) and isinstance(theirs, ToolResult):
+        return united_result(mine, theirs, call)
+    if isinstance(mine, Terminal) and isinstance(theirs, Terminal):
+        return united_part(mine, theirs)
+    return mine
 
 
 def insert_after_call(messages: list[Message], message: Message, call_id: str, turn: int | None = None) -> None:

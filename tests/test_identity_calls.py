@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from copilog import identity
-from copilog.model import Conversation, Message, Provenance, Text, ToolCall, ToolResult, Turn
+from copilog.model import UNASKED, Conversation, Message, Provenance, Text, ToolCall, ToolResult, Turn
 from tests.trace_builders import LOG
 
 BUOYS, CRANES = '{"filePath": "/work/buoys.py"}', '{"filePath": "/work/cranes.py"}'
@@ -88,3 +88,17 @@ def test_calls_without_common_ids_and_arguments_are_matched_by_position(name: st
     )
 
     assert calls_in(found) == [(name, BUOYS), ("call_9", None), ("call_2", CRANES)]
+
+
+def test_a_call_without_a_recorded_request_is_the_only_call_of_its_tool_that_has_no_arguments() -> None:
+    shown = ToolCall(id="call_1", name="find_buoys")
+    run = ToolCall(id="0123456789abcdef", name="find_buoys", arguments=BUOYS, native=UNASKED)
+
+    assert calls_in(merged([shown], [run])) == [("call_1", BUOYS)]
+
+
+def test_a_call_without_a_recorded_request_may_be_any_of_two_calls_of_its_tool() -> None:
+    shown = [ToolCall(id="call_1", name="find_buoys"), ToolCall(id="call_2", name="find_buoys")]
+    run = ToolCall(id="0123456789abcdef", name="find_buoys", arguments=BUOYS, native=UNASKED)
+
+    assert calls_in(merged(shown, [run])) == [("call_1", None), ("call_2", None)]

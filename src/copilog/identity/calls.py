@@ -45,6 +45,7 @@ def same_calls(mine: list[ToolCall], theirs: list[ToolCall]) -> Pairs:
             free.remove(twin)
             same[call.id] = (twin, call)
     _match_by_position(mine, theirs, same)
+    _match_unasked(mine, theirs, same)
     return same
 
 
@@ -69,6 +70,18 @@ def _match_by_position(mine: list[ToolCall], theirs: list[ToolCall], same: Pairs
                 taken.add(place)
                 same[call.id] = (mine[place], call)
         behind = behind if place is None else place + 1
+
+
+def _match_unasked(mine: list[ToolCall], theirs: list[ToolCall], same: Pairs) -> None:
+    """Match a call without a recorded request if it is the only call of its tool that is left in both traces."""
+    taken = {id(own) for own, _ in same.values()}
+    free = [call for call in mine if id(call) not in taken]
+    left = [call for call in theirs if call.id not in same]
+    for call in left:
+        if call.native == UNASKED and sum(_is_same_tool(call, other) for other in left) == 1:
+            found = [own for own in free if _is_same_tool(own, call)]
+            if len(found) == 1 and _may_be_same(found[0], call):
+                same[call.id] = (found[0], call)
 
 
 def _may_be_same(one: ToolCall, other: ToolCall) -> bool:

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import pytest
 
-from copilog.identity import merge
+from copilog.identity import copy_of, merge
 from copilog.identity.superseding import LEFT_OUT
-from copilog.model import Conversation, Message, Notice, Provenance, Text, Turn, prose_of
+from copilog.model import Conversation, Message, Notice, Provenance, Text, ToolCall, Turn, prose_of
 from tests.trace_builders import ELSEWHERE, FILE, LOG, NOON, STORAGE, trace
 
 PAGE = Path(__file__).parent.parent / "docs" / "identity.md"
@@ -453,3 +453,56 @@ def test_a_conversation_was_used_last_when_any_of_its_traces_was() -> None:
     log.updated_at = NOON
 
     assert merge([log, store]).updated_at == NOON + timedelta(minutes=9)
+
+
+# --- repeated prompts ---------------------------------------------------------------------------------------------
+
+
+def answered(source: str, mark: str, *turns: tuple[str, float, str], calls: dict[int, ToolCall]) -> Conversation:
+    """Return a trace of prompts, each with its minute and its answer, and some with a call."""
+    made = trace_without_ids(source, mark, *((prompt, minute) for prompt, minute, _ in turns))
+    replies = [message for message in made.messages if message.role == "assistant"]
+    for number, (message, (*_, answer)) in enumerate(zip(replies, turns, strict=True)):
+        message.parts = [*([calls[number]] if number in calls else ()), Text(text=answer)]
+    return made
+
+
+FAILED, PASSED = "Three tests fail: those of the harbour", "Everything passes now, nothing is left to be done"
+
+
+def read(name: str) -> ToolCall:
+    return ToolCall(id=f"call_{name}", name="read", arguments=f'{{"file": "{name}.py"}}')
+
+
+@pytest.mark.parametrize(("source", "mark"), [("transcripts", "transcript"), ("debug-logs", "debug-log")])
+@pytest.mark.parametrize("prompt", [LONG, "go on"])
+def test_a_repeated_prompt_with_another_answer_and_other_calls_is_another_turn(
+    prompt: str, source: str, mark: str
+) -> None:
+    session = answered(LOG, "", (prompt, 1.5, PASSED), calls={0: read("tides")})
+    other = answered(source, mark, (prompt, 0.5, FAILED), calls={0: read("moon")})
+
+    for traces in ([session, other], [other, session]):
+        merged = merge([copy_of(trace) for trace in traces])
+        assert [prose_of(one.parts) for one in merged.messages if one.role == "assistant"] == [FAILED, PASSED]
+
+
+def test_a_repeated_prompt_between_others_keeps_its_place() -> None:
+    session = answered(LOG, "", ("go on", 1.2, PASSED), calls={})
+    log = answered(
+        "debug-logs", "debug-log", ("go on", 0.2, FAILED), (LONG, 0.7, "It ignores them altogether"), calls={}
+    )
+
+    assert prompts(session, log) == ["go on", LONG, "go on"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "call"),
+    [("", read("moon")), (FAILED, read("tides")), (f"{PASSED}, said the harbour master", read("moon"))],
+    ids=["no answer", "the same call", "another version of the answer"],
+)
+def test_a_repeated_prompt_is_the_same_turn_without_clear_evidence(answer: str, call: ToolCall) -> None:
+    session = answered(LOG, "", (LONG, 1, PASSED), calls={0: read("tides")})
+    other = answered("transcripts", "transcript", (LONG, 2, answer), calls={0: call})
+
+    assert prompts(session, other) == [LONG]

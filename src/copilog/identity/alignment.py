@@ -6,11 +6,10 @@ is another turn. Prompts that everybody types ("continue") need the time and a n
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from copilog.identity.traces import id_space
 from copilog.identity.turn_views import (
     CUT_LENGTH,
+    SAME_CLOCK,
     SAME_STEP,
     Group,
     View,
@@ -29,8 +28,6 @@ from copilog.identity.turn_views import (
     seconds_apart,
 )
 from copilog.model import Conversation
-
-SAME_CLOCK = timedelta(seconds=15)  # two writers that each read the clock when they write
 
 
 def align(conversations: list[Conversation]) -> list[Group]:

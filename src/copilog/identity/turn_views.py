@@ -6,17 +6,25 @@ are already matched. Docs: docs/identity.md
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 from copilog import jsonio
+from copilog.identity.calls import same_calls
 from copilog.identity.traces import SECONDARY, id_space, names_of
 from copilog.model import Conversation, Message, Prompt, ToolCall, Turn, prose_of
 from copilog.similarity import DISTINCTIVE_LENGTH, SAME_MOMENT_SECONDS, ids_of, plain, without_blanks
 
 SAME_TIME = timedelta(seconds=SAME_MOMENT_SECONDS)
 SAME_STEP = timedelta(seconds=1)  # two records of one step
+SAME_CLOCK = timedelta(seconds=15)  # two writers that each read the clock when they write
 LONGEST_TURN = timedelta(days=1)  # of a last turn whose end is not recorded
+LONG_WORD = 4  # shorter words are in every text
+WORD = re.compile(r"[^\W_]+")
+UNDIVIDED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
+SHARE_OF_WORDS = 0.5  # two versions of an answer have more words in common
 CUT_LENGTH = 90  # a store of sessions may cut prompts at a hundred characters
 
 
@@ -113,10 +121,46 @@ def has_answer(messages: list[Message]) -> bool:
 def may_be_same_turn(view: View, group: Group, comparable: set[str]) -> bool:
     if has_other_ids(view, group, comparable):
         return False
+    if any(has_other_contents(view, other) for other in group.views):
+        return False
     return any(
         _has_same_prompt(view, other) and may_be_same_time(view, other) is not False and _may_share_answer(view, other)
         for other in group.views
     )
+
+
+def has_other_contents(view: View, other: View) -> bool:
+    """Return whether two turns with one prompt are clearly two: other times, other answers, no common call.
+
+    Where a trace has no time or no answer, or one of the answers may be a version of the other, nothing is proven.
+    """
+    if view.time is None or other.time is None or view.is_late or other.is_late or other.inside is not None:
+        return False
+    calls, others = _calls_of(view), _calls_of(other)
+    most_apart = SAME_STEP if calls and others else SAME_CLOCK
+    if abs(view.time - other.time) <= most_apart or not _have_other_answers(view, other):
+        return False
+    return not same_calls(calls, others)
+
+
+def _have_other_answers(view: View, other: View) -> bool:
+    """Return whether both turns have an answer, and the two have few words in common."""
+    mine, theirs = _all_answers(view), _all_answers(other)
+    if min(len(mine), len(theirs)) < DISTINCTIVE_LENGTH / 2 or mine in theirs or theirs in mine:
+        return False
+    words, others = _answer_words(view), _answer_words(other)
+    return len(words & others) < SHARE_OF_WORDS * min(len(words), len(others))
+
+
+def _answer_words(view: View) -> set[str]:
+    """Return the longer words of all answers; of a text without blanks, such as a Chinese one, its pairs of letters."""
+    found: set[str] = set()
+    for message in view.messages:
+        if message.role == "assistant":
+            text = prose_of(message.parts).lower()
+            found.update(word for word in WORD.findall(text) if len(word) >= LONG_WORD)
+            found.update(pair for run in UNDIVIDED.findall(text) for pair in map("".join, pairwise(run)))
+    return found
 
 
 def _may_share_answer(view: View, other: View) -> bool:
@@ -242,9 +286,12 @@ def _answer(view: View) -> str:
     return "".join(without_blanks(prose_of(message.parts)) for message in answers)
 
 
+def _calls_of(view: View) -> list[ToolCall]:
+    return [part for message in view.messages for part in message.parts if isinstance(part, ToolCall)]
+
+
 def call_ids(view: View) -> set[str]:
-    calls = (part for message in view.messages for part in message.parts if isinstance(part, ToolCall))
-    return {name for call in calls for name in (call.id, *call.native_ids)}
+    return {name for call in _calls_of(view) for name in (call.id, *call.native_ids)}
 
 
 def inserted_by(other: View, view: View) -> str | None:

@@ -20,8 +20,8 @@ def turn_with(*parts: AnyPart, folder: str = STORAGE) -> Conversation:
     return made
 
 
-def call(**fields: SubAgent) -> ToolCall:
-    return ToolCall(id="c1", name="run_in_terminal", arguments=MAKE, **fields)
+def call(subagent: SubAgent | None = None) -> ToolCall:
+    return ToolCall(id="c1", name="run_in_terminal", arguments=MAKE, subagent=subagent)
 
 
 def results_of(conversation: Conversation) -> list[ToolResult]:

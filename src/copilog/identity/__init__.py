@@ -20,7 +20,16 @@ from copilog.identity.messages import own_message, unite_inside, unite_messages,
 from copilog.identity.order import Fork, forks_in, in_order, numbered
 from copilog.identity.part_order import put_in_order
 from copilog.identity.superseding import newest_files, superseded_in
-from copilog.identity.traces import OF_ONE_TRACE, fullness, has_turns, lead_of, outdated_traces, own_name, traces_in
+from copilog.identity.traces import (
+    OF_ONE_TRACE,
+    fullness,
+    has_turns,
+    is_equally_full,
+    lead_of,
+    outdated_traces,
+    own_name,
+    traces_in,
+)
 from copilog.identity.turn_views import Group, has_answer
 from copilog.model import Branch, Conversation, Message, Turn
 
@@ -146,7 +155,8 @@ def _united(group: Group, index: int, lead: Conversation, stale: set[int]) -> tu
             continue
         is_stale = id(view.conversation) in stale
         was_answered = has_answer(messages)
-        messages = unite_messages(messages, view, turn, is_stale=is_stale)
+        is_tied = is_equally_full(first.conversation, view.conversation)
+        messages = unite_messages(messages, view, turn, is_stale=is_stale, is_tied=is_tied)
         if not was_answered and has_answer(messages):
             turn.status = view.turn.status or turn.status
         fill_turn(turn, view.turn, conflicts_of(view.conversation), is_stale=is_stale, is_secondary=view.is_secondary)

@@ -20,9 +20,9 @@ from copilog.similarity import without_blanks
 SHORTEST_TEXT = 4  # shorter texts are marks
 # Keys whose values are ids, names and marks of one writer: they are recorded elsewhere, or not meant for readers.
 NOT_TEXT = frozenset({
-    "kind", "native", "position", "extra", "id", "call_id", "round_id", "native_ids", "run_id", "tool_id", "server",
+    "kind", "native", "position", "extra", "id", "call_id", "round_id", "native_ids", "run_id", "tool_id",
     "origin", "type", "status", "outcome", "verdicts", "evidence", "mime_type", "model", "language", "started_at",
-    "uri", "path", "full_text_path", "cwd", "exit_code", "approval", "data",
+    "uri", "path", "full_text_path", "cwd", "exit_code", "data",
 })  # fmt: skip
 LISTS_OF_TEXTS = ("rounds", "code_blocks")
 
@@ -95,7 +95,7 @@ def overruled(view: View, texts: Texts, index: int) -> Iterator[Conflict]:
         if not missing:
             continue
         value: Any = [msgspec.to_builtins(part) for part in missing]
-        if all(isinstance(part, Text) for part in missing):
+        if all(isinstance(part, Text) and not part.vulnerabilities for part in missing):
             value = "\n".join(part.text for part in missing if isinstance(part, Text))
         yield Conflict(field=field, value=value, turn=index)
     for name in LISTS_OF_TEXTS:

@@ -10,9 +10,10 @@ import msgspec
 
 from copilog.derive import one_agent
 from copilog.derive.model_names import is_same_model
+from copilog.identity.part_union import fill_value
 from copilog.identity.traces import EARLIER, OF_ONE_TRACE
 from copilog.identity.turn_views import SAME_TIME
-from copilog.model import Conflict, Conversation, Model, Provenance, Turn, Usage
+from copilog.model import Conflict, Conversation, Model, Provenance, Turn, Usage, Value
 
 # Fields of a turn in which traces can contradict each other. Ids differ by writer; lists are united.
 CONTESTED = (
@@ -53,6 +54,10 @@ def fill_turn(mine: Turn, theirs: Turn, conflicts: list[Conflict], *, is_stale: 
     if mine.status is not None and mine.status != theirs.status:
         but |= {"error"}
     fill(mine, theirs, but=but)
+    for name in CONTESTED:
+        value = getattr(mine, name)
+        if name not in but and isinstance(value, Value):
+            setattr(mine, name, fill_value(value, getattr(theirs, name)))
     fill(mine.timing, theirs.timing)
     for name in UNITED_LISTS:
         _unite_list(mine, theirs, name, conflicts, is_stale=is_stale)

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from copilog.derive.outcomes import add_verdict
-from copilog.identity.calls import is_recorded, same_calls
+from copilog.identity.calls import Pairs, is_recorded, same_calls
+from copilog.identity.part_pairs import identity_of, unite_parts
 from copilog.identity.part_union import united_part, united_result
 from copilog.identity.traces import SESSION_FILES
 from copilog.identity.turn_views import View, prompts_in
@@ -22,7 +23,9 @@ from copilog.model import (
     AnyPart,
     Attachment,
     Compaction,
+    Confirmation,
     FileEdit,
+    Hook,
     Mention,
     Message,
     Prompt,
@@ -43,13 +46,19 @@ OF_PROSE = (Text, Reference, Mention)
 # Parts that are added one by one: by the id of their call, or by their text.
 ONE_BY_ONE = (ToolCall, ToolResult, Terminal, Compaction)
 OF_PROMPT = (Attachment, Prompt)
+ADDED_BY_KEY = (Attachment, Confirmation, Hook)  # parts of which a copy of the session may have further ones
 CONCLUDED = frozenset({"outcome", "concluded_exit_code", "edits"})
-NOT_FILLED = CONCLUDED | {"id", "name", "status", "exit_code", "verdicts", "position", "native", "extra"}
+NOT_FILLED = CONCLUDED | {"id", "name", "status", "exit_code", "verdicts", "native_ids"}
 CHECKPOINT = "checkpoint"  # as a store of sessions calls it
 
 
-def unite_messages(mine: list[Message], view: View, turn: Turn, *, is_stale: bool) -> list[Message]:
-    """Return the messages of a turn with what only another trace has."""
+def unite_messages(
+    mine: list[Message], view: View, turn: Turn, *, is_stale: bool, is_tied: bool = False
+) -> list[Message]:
+    """Return the messages of a turn with what only another trace has.
+
+    `is_tied` tells that neither trace is fuller than the other.
+    """
     theirs, is_cut = view.messages, view.is_late
     if not theirs:
         return mine
@@ -62,7 +71,9 @@ def unite_messages(mine: list[Message], view: View, turn: Turn, *, is_stale: boo
         mine = [*mine, *answer]
     else:
         mine = _with_answer(mine, theirs, turn, is_cut=is_cut)
-        mine = _with_calls(mine, theirs, view.source)
+        same = same_calls(_parts(mine, ToolCall), _parts(theirs, ToolCall))
+        mine = _with_calls(mine, theirs, view.source, same, is_tied=is_tied)
+        unite_parts(mine, theirs, {name: own.id for name, (own, _) in same.items()}, is_tied=is_tied)
     mine = _with_other_kinds(mine, theirs)
     return _with_other_parts(mine, theirs) if view.source in SESSION_FILES and not is_stale else mine
 
@@ -79,7 +90,8 @@ def unite_inside(mine: list[Message], view: View, call_id: str) -> list[Message]
                 message.parent_call_id = call_id
             return mine
     theirs = [message for message in theirs if message.role != "user"]
-    return _with_other_kinds(_with_calls(mine, theirs, view.source), theirs)
+    same = same_calls(_parts(mine, ToolCall), _parts(theirs, ToolCall))
+    return _with_other_kinds(_with_calls(mine, theirs, view.source, same), theirs)
 
 
 def own_message(message: Message) -> Message:
@@ -185,17 +197,18 @@ def _fill_names(mine: list[Message], theirs: list[Message]) -> None:
 # --- calls ------------------------------------------------------------------------------------------------------
 
 
-def _with_calls(mine: list[Message], theirs: list[Message], source: str) -> list[Message]:
-    """Add arguments, results and verdicts of calls that both have, and calls that only the other has."""
-    same = same_calls(_parts(mine, ToolCall), _parts(theirs, ToolCall))
+def _with_calls(
+    mine: list[Message], theirs: list[Message], source: str, same: Pairs, *, is_tied: bool = False
+) -> list[Message]:
+    """Add arguments, results and verdicts of the same calls, and calls that only the other trace has."""
     results: dict[str, list[ToolResult]] = {}
     for part in _parts(theirs, ToolResult):
         results.setdefault(part.call_id, []).append(part)
     terminals = {part.call_id: part for part in _parts(theirs, Terminal)}
     for name, (my_call, their_call) in same.items():
         add_verdict(my_call, their_call, results.get(name, []), terminals.get(name), source)
-        _fill_call(my_call, their_call)
-    mine = _with_results(mine, theirs, {name: my_call for name, (my_call, _) in same.items()})
+        _fill_call(my_call, their_call, is_tied=is_tied)
+    mine = _with_results(mine, theirs, {name: my_call for name, (my_call, _) in same.items()}, is_tied=is_tied)
     missing = {call.id for call in _parts(theirs, ToolCall) if call.id not in same and call.native != UNASKED}
     mine = _with_missing_calls(mine, theirs, missing)
     return _with_texts_of_subagents(mine, theirs, {name: my_call.id for name, (my_call, _) in same.items()})
@@ -240,22 +253,25 @@ def _insert_subagent_text(messages: list[Message], said: Message, calls: set[str
     messages.insert(last + 1, said)
 
 
-def _fill_call(mine: ToolCall, theirs: ToolCall) -> None:
+def _fill_call(mine: ToolCall, theirs: ToolCall, *, is_tied: bool) -> None:
     """Fill the gaps of a call; its outcome in the other trace is recorded as a verdict."""
-    if mine.status == "unknown":
-        mine.status = theirs.status
+    is_alike = mine.native == theirs.native
+    but = NOT_FILLED if is_alike else NOT_FILLED | {"extra"}
+    united = united_part(mine, theirs, but=but, is_tied=is_tied, may_overrule=is_alike)
+    assert isinstance(united, ToolCall)
     if mine.name == mine.tool_id and theirs.name and theirs.tool_id is None:
-        mine.name = theirs.name  # VS Code records only the registered names of tools that sub-agents used
-    for name in mine.__struct_fields__:
-        if name not in NOT_FILLED and getattr(mine, name) in (None, []):
-            setattr(mine, name, getattr(theirs, name))
-    if theirs.notes:
-        mine.notes = theirs.notes | mine.notes
+        united.name = theirs.name  # VS Code records only the registered names of tools that sub-agents used
+    if mine.status == "unknown":
+        united.status = theirs.status
     if is_recorded(theirs.id) and theirs.id not in (mine.id, *mine.native_ids):
-        mine.native_ids = [*mine.native_ids, theirs.id]
+        united.native_ids = [*mine.native_ids, theirs.id]
+    for name in mine.__struct_fields__:
+        setattr(mine, name, getattr(united, name))
 
 
-def _with_results(mine: list[Message], theirs: list[Message], calls: dict[str, ToolCall]) -> list[Message]:
+def _with_results(
+    mine: list[Message], theirs: list[Message], calls: dict[str, ToolCall], *, is_tied: bool
+) -> list[Message]:
     """Unite the results and terminals of calls that both have, and add those that only the other trace has."""
     made = list(mine)
     places: dict[tuple[type[AnyPart], str], list[tuple[Message, int]]] = {}
@@ -274,7 +290,7 @@ def _with_results(mine: list[Message], theirs: list[Message], calls: dict[str, T
             key = type(part), call.id
             if found := places.get(key):
                 own, position = found.pop(0)
-                own.parts[position] = _united_output(own.parts[position], copied, call)
+                own.parts[position] = _united_output(own.parts[position], copied, call, is_tied=is_tied)
                 is_added.add(key)
             elif key not in is_added:
                 is_added.add(key)
@@ -284,11 +300,11 @@ def _with_results(mine: list[Message], theirs: list[Message], calls: dict[str, T
     return made
 
 
-def _united_output(mine: AnyPart, theirs: AnyPart, call: ToolCall) -> AnyPart:
+def _united_output(mine: AnyPart, theirs: AnyPart, call: ToolCall, *, is_tied: bool) -> AnyPart:
     if isinstance(mine, ToolResult) and isinstance(theirs, ToolResult):
-        return united_result(mine, theirs, call)
+        return united_result(mine, theirs, call, is_tied=is_tied)
     if isinstance(mine, Terminal) and isinstance(theirs, Terminal):
-        return united_part(mine, theirs)
+        return united_part(mine, theirs, is_tied=is_tied)
     return mine
 
 
@@ -376,7 +392,7 @@ def _with_other_kinds(mine: list[Message], theirs: list[Message]) -> list[Messag
 
 
 def _with_other_parts(mine: list[Message], theirs: list[Message]) -> list[Message]:
-    """Add edits of other files and other attachments, which only another copy of the session has."""
+    """Add edits of other files, attachments, questions and hooks that only another copy of the session has."""
     known = {_identity_key(part) for message in mine for part in message.parts}
     made = list(mine)
     for message in theirs:
@@ -391,12 +407,10 @@ def _with_other_parts(mine: list[Message], theirs: list[Message]) -> list[Messag
 
 
 def _identity_key(part: AnyPart) -> tuple[Any, ...] | None:
-    """Return the key that identifies an edit or an attachment; None for other parts."""
+    """Return the key that identifies an edit, an attachment, a question or a hook; None for other parts."""
     if isinstance(part, FileEdit):
         return FileEdit, part.uri or part.path
-    if isinstance(part, Attachment):
-        return Attachment, part.type, part.name, part.place.uri if part.place is not None else None
-    return None
+    return identity_of(part) if isinstance(part, ADDED_BY_KEY) else None
 
 
 def _insert_thinking(messages: list[Message], thinking: Message, origin: Message) -> None:

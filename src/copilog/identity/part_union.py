@@ -9,14 +9,14 @@ the texts that lose.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
 from copilog.model import (
+    AnyPart,
     Approval,
     FileEdit,
-    Part,
     Place,
     Question,
     SubAgent,
@@ -31,7 +31,6 @@ from copilog.model import (
 from copilog.similarity import without_blanks
 
 AValue = TypeVar("AValue", bound=Value)
-APart = TypeVar("APart", bound=Part)
 
 # Positions in one file, and what is concluded later.
 OF_ONE_TRACE = frozenset({"native", "position", "outcome", "concluded_exit_code"})
@@ -61,19 +60,32 @@ SUBSTITUTES = frozenset({"display", "terminal"})
 EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
-def united_part(mine: APart, theirs: APart, *, but: frozenset[str] = frozenset(), is_tied: bool = False) -> APart:
-    """Return a part with the values of both traces. `is_tied` tells that neither trace is fuller than the other."""
-    return _united(mine, theirs, but=but, is_tied=is_tied)
+def united_part(
+    mine: AnyPart,
+    theirs: AnyPart,
+    *,
+    but: frozenset[str] = frozenset(),
+    is_tied: bool = False,
+    may_overrule: bool = True,
+) -> AnyPart:
+    """Return a part with the values of both traces, except those of the fields in `but`.
+
+    `is_tied` tells that neither trace is fuller than the other, and `may_overrule` that a part that is further along
+    wins. Without it, as for traces of different programs, only gaps are filled.
+    """
+    return cast("AnyPart", _united(mine, theirs, but=but, is_tied=is_tied, may_overrule=may_overrule))
 
 
-def fill_value(mine: AValue, theirs: AValue) -> AValue:
+def fill_value(mine: AValue, theirs: Any) -> AValue:
     """Return a value with the fields that only the other trace has; itself if the two contradict each other."""
-    return _united(mine, theirs, is_tied=False) if type(mine) is type(theirs) and _is_same(mine, theirs) else mine
+    if type(mine) is not type(theirs) or not _is_same(mine, theirs):
+        return mine
+    return cast("AValue", _united(mine, theirs, is_tied=False))
 
 
 def united_result(
     mine: ToolResult, theirs: ToolResult, call: ToolCall | None = None, *, is_tied: bool = False
-) -> ToolResult:
+) -> AnyPart:
     """Return a result as the model saw it, with what the user saw beside it."""
     if is_substitute(mine) == is_substitute(theirs):
         return united_part(mine, theirs, is_tied=is_tied)
@@ -98,10 +110,12 @@ def _shown_beside(shown: ToolResult, real: ToolResult, call: ToolCall | None) ->
     return shown.display if is_elsewhere else shown.text or shown.display
 
 
-def _united(mine: Any, theirs: Any, *, is_tied: bool, but: frozenset[str] = frozenset()) -> Any:
+def _united(
+    mine: Any, theirs: Any, *, is_tied: bool, but: frozenset[str] = frozenset(), may_overrule: bool = True
+) -> Any:
     """Return a struct with the fields of both."""
     steps = _progress(mine), _progress(theirs)
-    prefers_other = steps[1] > steps[0]
+    prefers_other = may_overrule and steps[1] > steps[0]
     is_equal = is_tied and steps[0] == steps[1]
     changed: dict[str, Any] = {}
     defaults = dict(zip(mine.__struct_fields__[::-1], mine.__struct_defaults__[::-1], strict=False))
@@ -130,16 +144,17 @@ def _united_value(name: str, mine: Any, theirs: Any, *, prefers_other: bool, is_
         return theirs
     if isinstance(mine, dict) and isinstance(theirs, dict):
         return _united_dict(name, mine, theirs, prefers_other=prefers_other, is_tied=is_tied)
-    if isinstance(mine, msgspec.Struct) and type(mine) is type(theirs) and _is_same(mine, theirs):
+    if isinstance(mine, Value) and type(mine) is type(theirs) and _is_same(mine, theirs):
         return _united(mine, theirs, is_tied=is_tied)
     if isinstance(mine, list) and isinstance(theirs, list):
         merged = _united_list(name, mine, theirs, is_tied=is_tied)
         if merged is not None:
             return merged
     if isinstance(mine, str) and isinstance(theirs, str) and name in GROWING:
-        for short, long in ((mine, theirs), (theirs, mine)):
-            if continues(long, short):
-                return long
+        if continues(mine, theirs):
+            return mine
+        if continues(theirs, mine):
+            return theirs
     ranks = _rank(name, mine), _rank(name, theirs)
     if ranks[0] != ranks[1]:
         return theirs if ranks[1] > ranks[0] else mine

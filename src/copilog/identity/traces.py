@@ -218,3 +218,8 @@ def fullness(conversation: Conversation) -> tuple[Any, ...]:
         conversation.source == LOG,
         [(place.path, place.row or "", place.pointer or "") for place in conversation.provenance],
     )
+
+
+def is_equally_full(one: Conversation, other: Conversation) -> bool:
+    """Return whether only their paths decide which of two conversations comes first."""
+    return fullness(one)[:-1] == fullness(other)[:-1]

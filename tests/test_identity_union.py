@@ -20,11 +20,14 @@ from hypothesis import strategies as st
 from copilog.identity import merge
 from copilog.identity.part_order import _smallest
 from copilog.model import (
+    Approval,
+    Confirmation,
     Conversation,
     Message,
     Mode,
     Model,
     Provenance,
+    SubAgent,
     Text,
     Thinking,
     ToolCall,
@@ -46,7 +49,9 @@ TRACES = (
 SCALARS = ("status", "details", "command", "vote", "mode", "model", "confirmation", "usage")
 TIMES = ("completed_at", "elapsed_ms", "waited_ms")
 TEXTS = ("prompt", "answer")
-OF_CALL = ("arguments", "result")
+OF_CALL = ("arguments", "result", "display", "detail", "rule", "agent", "report")
+OF_QUESTION = ("reply", "feedback")
+OF_EVERY = (*OF_CALL, *OF_QUESTION)
 WORDS = ("the harbour of Norrvik", "the ferry to Tarn", "the light on Skarv", "the pilot's log", "the old breakwater")
 
 
@@ -57,7 +62,7 @@ class Whole(msgspec.Struct):
     has_id: bool
     has_time: bool
     fields: dict[str, Any]
-    steps: list[str]  # calls and thinking before the answer, in their order
+    steps: list[str]  # calls, thinking and questions before the answer, in their order
 
 
 def whole_turn(number: int, has_id: bool, has_time: bool, kinds: list[str]) -> Whole:
@@ -65,7 +70,7 @@ def whole_turn(number: int, has_id: bool, has_time: bool, kinds: list[str]) -> W
         "status": "complete",
         "details": f"model {number}",
         "command": f"fix{number}",
-        "vote": Vote(is_up=bool(number % 2)),
+        "vote": Vote(is_up=bool(number % 2), reason=f"The reason for vote {number}"),
         "mode": Mode(kind="agent", name=f"mode {number}"),
         "model": Model(id=f"model-{number}", name=f"model-{number}"),
         "confirmation": f"Yes {number}",
@@ -80,15 +85,25 @@ def whole_turn(number: int, has_id: bool, has_time: bool, kinds: list[str]) -> W
     for step in steps:
         if step.startswith("call"):
             fields |= {f"arguments of {step}": f'{{"place": "{step}"}}', f"result of {step}": f"The chart for {step}"}
+            others = ("display", "detail", "rule", "agent", "report")
+            fields |= {f"{name} of {step}": f"The {name} that {step} has" for name in others}
+        elif step.startswith("question"):
+            fields |= {f"{name} of {step}": f"The {name} to {step}" for name in OF_QUESTION}
         else:
             fields[step] = f"{step}: I should look at the chart of {WORDS[number]}"
     return Whole(number, has_id, has_time, fields, steps)
 
 
 def names_of_texts(turn: Whole) -> list[str]:
-    calls = [step for step in turn.steps if step.startswith("call")]
-    thinking = [step for step in turn.steps if step not in calls]
-    return [*TEXTS, *thinking, *(f"{name} of {call}" for call in calls for name in OF_CALL)]
+    names: list[str] = [*TEXTS, "reason of the vote"]
+    for step in turn.steps:
+        if step.startswith("call"):
+            names += [f"{name} of {step}" for name in OF_CALL]
+        elif step.startswith("question"):
+            names += [f"{name} of {step}" for name in OF_QUESTION]
+        else:
+            names += [step, f"beginning of {step}"]
+    return names
 
 
 @st.composite
@@ -99,7 +114,7 @@ def divided(draw: st.DrawFn) -> tuple[list[Whole], list[Conversation]]:
         # What has no time is found behind the turn that it follows: of two in a row nobody could say which is first.
         may_lack_time = number > 0 and turns[-1].has_time
         has_time = draw(st.booleans()) if may_lack_time else True
-        kinds = draw(st.lists(st.sampled_from(("call", "thinking")), max_size=4))
+        kinds = draw(st.lists(st.sampled_from(("call", "thinking", "question")), max_size=4))
         turns.append(whole_turn(number, draw(st.booleans()) if has_time else True, has_time, kinds))
     sources = draw(st.lists(st.sampled_from(TRACES), min_size=2, max_size=4, unique=True))
     holders = [draw(st.sets(st.sampled_from(range(len(sources))), min_size=1)) for _ in turns]
@@ -137,23 +152,53 @@ def add_turn(trace: Conversation, turn: Whole, names: set[str], *, has_id: bool,
         made.timing.started_at = NOON + timedelta(minutes=10 * turn.number)
     for name in names.intersection(SCALARS):
         setattr(made, name, turn.fields[name])
+    if "reason of the vote" in names:
+        made.vote = turn.fields["vote"]
+    elif "vote" in names:
+        made.vote = Vote(is_up=turn.fields["vote"].is_up)
     for name in names.intersection(TIMES):
         setattr(made.timing, name, turn.fields[name])
     trace.turns.append(made)
     if "prompt" in names:
         trace.messages.append(Message(role="user", parts=[Text(text=turn.fields["prompt"])], turn=made.index))
     for step in turn.steps:
-        if step in names:
+        of_step = {name: turn.fields[f"{name} of {step}"] for name in OF_EVERY if f"{name} of {step}" in names}
+        if step.startswith("call"):
+            add_call(trace, step, of_step)
+        elif step.startswith("question"):
+            add_question(trace, step, of_step)
+        elif step in names:
             add_answer(trace, Thinking(text=turn.fields[step]))
-        elif names & {f"{name} of {step}" for name in OF_CALL}:
-            arguments = f"arguments of {step}"
-            given = turn.fields[arguments] if arguments in names else None
-            add_answer(trace, ToolCall(id=id_of(step), name="chart", arguments=given))
-            if (result := f"result of {step}") in names:
-                part = ToolResult(call_id=id_of(step), text=turn.fields[result])
-                trace.messages.append(Message(role="tool", parts=[part], turn=made.index))
+        elif f"beginning of {step}" in names:
+            add_answer(trace, Thinking(text=turn.fields[step][: -len("of the harbour")]))
     if "answer" in names:
         add_answer(trace, Text(text=turn.fields["answer"]))
+
+
+def add_call(trace: Conversation, step: str, fields: dict[str, str]) -> None:
+    """Add a call with these fields, and its result: what the model saw, else what the user saw."""
+    if not fields:
+        return
+    call = ToolCall(id=id_of(step), name="chart", arguments=fields.get("arguments"))
+    if "detail" in fields or "rule" in fields:
+        call.approval = Approval(kind="user", detail=fields.get("detail"), rule=fields.get("rule"))
+    if "agent" in fields or "report" in fields:
+        call.subagent = SubAgent(name=fields.get("agent"), result=fields.get("report"))
+    add_answer(trace, call)
+    shown = fields.get("display")
+    result = ToolResult(call_id=call.id, text=shown or "", origin="display")
+    if "result" in fields:
+        result = ToolResult(call_id=call.id, text=fields["result"], origin="model", display=shown)
+    if "result" in fields or shown:
+        trace.messages.append(Message(role="tool", parts=[result], turn=trace.turns[-1].index))
+
+
+def add_question(trace: Conversation, step: str, fields: dict[str, str]) -> None:
+    """Add a question, which every trace of the turn has, with these fields."""
+    notes = {"feedback": fields["feedback"]} if "feedback" in fields else {}
+    state = "answered" if "reply" in fields else "unanswered"
+    reply = fields.get("reply")
+    add_answer(trace, Confirmation(type="plan", title=step, answer=reply, state=state, notes=notes))
 
 
 def add_answer(trace: Conversation, part: Any) -> None:
@@ -177,6 +222,10 @@ def found(conversation: Conversation, turn: Turn) -> dict[str, Any]:
     assert len(calls) == sum(isinstance(part, ToolCall) for part in parts)
     results = [part for part in parts if isinstance(part, ToolResult)]
     steps = [id_.replace("_", " ") for id_ in calls]
+    questions = {part.title: part for part in parts if isinstance(part, Confirmation)}
+    assert len(questions) == sum(isinstance(part, Confirmation) for part in parts)
+    assert all(part.state == "answered" for part in questions.values())
+    assert all(part.origin == "model" for part in results)
     return {
         "id": turn.request_id,
         "started_at": turn.timing.started_at,
@@ -185,23 +234,45 @@ def found(conversation: Conversation, turn: Turn) -> dict[str, Any]:
         "prompt": "".join(prose_of(message.parts) for message in messages if message.role == "user"),
         "answer": "".join(prose_of(message.parts) for message in messages if message.role == "assistant"),
         **{part.text.partition(":")[0]: part.text for part in parts if isinstance(part, Thinking)},
-        **{f"arguments of {step}": calls[id_of(step)].arguments for step in steps},
+        **{f"{name} of {step}": text for step in steps for name, text in found_of_call(calls[id_of(step)]).items()},
+        **{
+            f"display of {step}": "".join(part.display or "" for part in results if part.call_id == id_of(step))
+            for step in steps
+        },
+        **{f"reply of {step}": part.answer for step, part in questions.items()},
+        **{f"feedback of {step}": part.notes["feedback"] for step, part in questions.items()},
         **{
             f"result of {step}": "".join(part.text for part in results if part.call_id == id_of(step)) for step in steps
         },
     }
 
 
+def found_of_call(call: ToolCall) -> dict[str, str | None]:
+    approval, subagent = call.approval or Approval(kind="unknown"), call.subagent or SubAgent()
+    return {
+        "arguments": call.arguments,
+        "detail": approval.detail,
+        "rule": approval.rule,
+        "agent": subagent.name,
+        "report": subagent.result,
+    }
+
+
 def order_in(conversation: Conversation, turn: Turn) -> list[str]:
     """Return the calls, thinking and answer of a turn as they follow each other."""
     parts = [part for message in conversation.messages if message.turn == turn.index for part in message.parts]
-    answers = [part for part in parts if not isinstance(part, ToolResult)]
+    answers = [part for part in parts if not isinstance(part, ToolResult | Confirmation)]
     return [part.id if isinstance(part, ToolCall) else str(getattr(part, "text", "")) for part in answers]
 
 
 def is_in_order(some: list[str], every: list[str]) -> bool:
     rest = iter(every)
     return all(one in rest for one in some)
+
+
+def whole_texts(order: list[str], whole: list[str]) -> list[str]:
+    """Return the parts of a trace with the complete text of what it has cut."""
+    return [next((text for text in whole if text.startswith(part)), part) for part in order]
 
 
 def clone(conversation: Conversation) -> Conversation:
@@ -232,7 +303,7 @@ def test_a_divided_conversation_is_merged_to_the_original(
     for trace in traces:
         for turn in trace.turns:
             order = order_in(trace, turn)
-            assert any(is_in_order(order, whole) for whole in orders), f"{order} in {orders}"
+            assert any(is_in_order(whole_texts(order, whole), whole) for whole in orders), f"{order} in {orders}"
     assert all(turn.superseded is None and turn.branch is None for turn in merged.turns)
     assert [place.conflicts for place in merged.provenance] == [[] for _ in traces]
 

@@ -13,6 +13,7 @@ import msgspec
 
 from copilog import jsonio
 from copilog.errors import BadRecord
+from copilog.identity.part_union import UNFINISHED_STATES
 from copilog.identity.turn_views import View
 from copilog.model import AnyPart, Conflict, Message, Text, ToolCall, Turn
 from copilog.similarity import without_blanks
@@ -81,7 +82,7 @@ def texts_in(value: Any) -> Iterator[str]:
         yield value
     elif isinstance(value, dict):
         for key, below in value.items():
-            if key not in NOT_TEXT:
+            if key not in NOT_TEXT and not (key == "state" and isinstance(below, str) and below in UNFINISHED_STATES):
                 yield from texts_in(below)
     elif isinstance(value, list):
         for below in value:

@@ -114,6 +114,8 @@ def _united(
     mine: Any, theirs: Any, *, is_tied: bool, but: frozenset[str] = frozenset(), may_overrule: bool = True
 ) -> Any:
     """Return a struct with the fields of both."""
+    if mine == theirs:
+        return mine
     steps = _progress(mine), _progress(theirs)
     prefers_other = may_overrule and steps[1] > steps[0]
     is_equal = is_tied and steps[0] == steps[1]
@@ -132,8 +134,9 @@ def _united(
             value = _united_value(name, own, other, prefers_other=prefers_other, is_tied=is_equal)
         if value is not own:
             changed[name] = value
-    if isinstance(mine, Terminal) and changed.get("output", mine.output) == theirs.output != mine.output:
-        changed["is_output_cut"] = theirs.is_output_cut
+    if isinstance(mine, Terminal) and mine.output != theirs.output:
+        taken = theirs if changed.get("output", mine.output) == theirs.output else mine
+        changed["is_output_cut"] = taken.is_output_cut
     return msgspec.structs.replace(mine, **changed) if changed else mine
 
 

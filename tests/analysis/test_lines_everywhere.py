@@ -148,3 +148,41 @@ def test_edit_recorded_only_by_arguments_shows_its_lines(shelf: Shelf, tmp_path:
     pages = [" ".join(writers[surface](made).split()) for made in stored]
 
     assert [bool(re.search(r"\+3 [-−]0", page)) for page in pages] == [True, False, False]
+
+
+# --- calls of which some edits failed ---------------------------------------------------------------------------
+
+
+def partly_failed(folder: Path, name: str, *edits: FileEdit) -> Conversation:
+    """Return a conversation with one call, whose edits of `form.tsx` were applied and those of `form.ts` were not."""
+    texts = [("form.ts", "missing", "one\ntwo\nthree"), ("form.tsx", "uno", "one"), ("form.tsx", "gone", "1\n2\n3")]
+    replacements = [{"filePath": str(folder / to), "oldString": a, "newString": b} for to, a, b in texts]
+    said = f"Edit at index 0: String replacement failed.\nThe following files were successfully edited:\n{folder}/"
+    parts = [
+        call("multi_replace_string_in_file", "c1", replacements=replacements),
+        ToolResult(call_id="c1", text=f"{said}form.tsx"),
+    ]
+    return conversation_with(name, [*parts, *edits])
+
+
+@pytest.mark.parametrize("is_in_answer", [False, True])
+def test_file_counts_only_under_its_whole_name(shelf: Shelf, tmp_path: Path, is_in_answer: bool) -> None:
+    edits = [FileEdit(path=str(tmp_path / "form.tsx"), call_id="c1")] if is_in_answer else []
+    shelf.put(partly_failed(tmp_path, "partly", *edits))
+
+    counted = counted_edits(shelf.archive.get("vscode:partly"))
+    assert [(edit.path, edit.added, edit.removed) for edit in counted] == [(str(tmp_path / "form.tsx"), None, None)]
+    assert [Path(row.path).name for row in work(shelf.choose(), limit=None).top_files] == ["form.tsx"]
+
+
+def test_arguments_of_a_call_that_failed_in_part_give_no_lines(shelf: Shelf, tmp_path: Path) -> None:
+    """The diff was made of all replacements of the file in the arguments, also of those that failed."""
+    whole = edit(tmp_path / "form.tsx", "uno\ngone\n", "one\n1\n2\n3\n", call_id="c1")
+    shelf.put(partly_failed(tmp_path, "partly", whole))
+    (tmp_path / "form.tsx").write_text("one\n1\n2\n3\n")
+
+    stored = shelf.archive.get("vscode:partly")
+    assert total_lines(counted_edits(stored)) == (None, None)
+    assert work(shelf.choose(), limit=None).added in (None, 0)
+    [found] = [touch for touch in blame(shelf.choose(), tmp_path / "form.tsx").touches if touch.edits]
+    assert (found.added, found.removed) == (None, None)

@@ -1,4 +1,7 @@
-"""Find edits that are recorded only in the arguments of a call, not as a part of the answer."""
+"""Find edits that are recorded only in the arguments of a call, not as a part of the answer.
+
+Where some edits of a call failed, its arguments do not say which: they are no evidence for lines, in no edit of it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Iterable
 
 from copilog.derive.edit_arguments import Lines, joined, lines_in_arguments
 from copilog.derive.outcomes import Walked, is_done, is_partly_done
-from copilog.derive.own_texts import made_edits
+from copilog.derive.own_texts import reports_edit_of
 from copilog.derive.tool_names import EDITING_TOOLS, OF_SEVERAL_FILES, key_of
 from copilog.model import ArguedEdit, FileEdit, ToolCall
 
@@ -19,11 +22,14 @@ def conclude_argued_edits(walked: Walked) -> None:
     calls = [(turn, call) for turn, call in walked.calls if call.arguments and key_of(call) in WRITING_TOOLS]
     if not calls:
         return
+    partly = {call.id for _, call in calls if is_partly_done(call)}
     told: dict[str, list[str]] = {}  # by call: files whose lines are recorded by edits in the answer
     vague: dict[str, list[str]] = {}  # files whose edits in the answer have no line counts
     by_turn: dict[int | None, list[str]] = {}  # files of edits without a call
     for turn, edit in walked.edits:
         path = edit.path or edit.uri or ""
+        if edit.call_id in partly:
+            edit.diff = edit.added = edit.removed = None  # made of the arguments
         if edit.call_id is None:
             by_turn.setdefault(turn, []).append(path)
         else:
@@ -35,13 +41,13 @@ def conclude_argued_edits(walked: Walked) -> None:
         else:
             others = [*told.get(call.id, ()), *by_turn.get(turn, ())]
             call.edits = _edits_of(call, others, vague.get(call.id, []))
-            if is_partly_done(call):
-                said = "\n".join(made_edits(result.text) for result in walked.results.get(call.id, ()))
-                # It is unknown which edits of a file failed, so the lines are unknown too.
+            if call.id in partly:
+                results = walked.results.get(call.id, [])
                 call.edits = [
                     ArguedEdit(path=edit.path, action=edit.action)
                     for edit in call.edits
-                    if edit.path in said and not is_among(edit.path, vague.get(call.id, ()))
+                    if any(reports_edit_of(edit.path, result.text) for result in results)
+                    and not is_among(edit.path, vague.get(call.id, ()))
                 ]
 
 

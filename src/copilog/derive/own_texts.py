@@ -118,11 +118,13 @@ def failed_edits(result: ToolResult, call: ToolCall) -> str | None:
     return next((first_line(line) for line in lines if _begins_as_failure(line, key)), None)
 
 
-def made_edits(text: str) -> str:
-    """Return the lines of a result that report applied edits, if other edits of the call failed."""
+def reports_edit_of(path: str, text: str) -> bool:
+    """Return whether a result reports that this file was edited, where other edits of the call failed."""
     lines = [line for line in text.split("\n") if not line.startswith(EDIT_FAILURES) and not _NOT_ALLOWED.match(line)]
     first = next((number for number, line in enumerate(lines) if line.rstrip().endswith(EDITED_FILES)), len(lines))
-    return "\n".join([*(line for line in lines[:first] if any(word in line for word in EDIT_SUCCESS)), *lines[first:]])
+    told = [*(line for line in lines[:first] if any(word in line for word in EDIT_SUCCESS)), *lines[first:]]
+    whole_name = re.compile(rf"(?<![\w.-]){re.escape(path)}(?![\w/\\-]|\.\w)")  # not a part of a longer one
+    return any(whole_name.search(line) for line in told)
 
 
 def is_suspect(text: str) -> bool:

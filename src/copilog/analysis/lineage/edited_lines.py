@@ -152,7 +152,7 @@ class _Reader:
         if part.batches:
             return _lines_of_batches(part)
         call = self.calls.get(part.call_id or "")
-        if call is not None and part.action in ("edit", "create"):
+        if call is not None and not is_partly_done(call) and part.action in ("edit", "create"):
             return joined(lines for named, lines in lines_in_arguments(call.arguments) if _is_like(path, named))
         return Lines()
 

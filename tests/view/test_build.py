@@ -192,3 +192,18 @@ def test_a_call_without_arguments_and_result_says_so() -> None:
 
     assert "Nothing else was recorded." in said_once
     assert "Shown as" not in said_once
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_files_that_only_a_superseded_turn_touched_are_not_listed(writer: str) -> None:
+    conversation = told(said(FileEdit(uri="file:///x/tides.py", path="/x/tides.py")), request_id="kept")
+    conversation.turns.append(Turn(index=1, request_id="gone", superseded="removed"))
+    conversation.files = [
+        FileState(uri=f"file:///x/{name}", path=f"/x/{name}", decision="undecided", request_id="gone")
+        for name in ("zebra.py", "tides.py")
+    ]
+    conversation.files.append(FileState(uri="unnamed:1", current="stripes of a zebra", request_id="gone"))
+    text = WRITERS[writer](conversation)
+
+    assert "zebra" not in text
+    assert text.count("tides.py") > 1 or writer == "agents"  # edited in the turn that counts, and listed

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from copilog.model import Branch, Conversation, Turn, is_counted
+from copilog.model import Branch, Conversation, FileEdit, Turn, is_counted
 
 # Texts for the reasons why a turn no longer counts.
 REASONS = {
@@ -203,11 +203,16 @@ def _with_turns(conversation: Conversation, indexes: Collection[int]) -> Convers
     left_out = {turn.index for turn in conversation.turns}.difference(indexes)
     requests = {turn.request_id for turn in conversation.turns if turn.index in left_out and turn.request_id}
     changes = [change for change in conversation.file_changes if change.turn not in left_out]
-    changed = {change.uri for change in changes}
+    messages = [message for message in conversation.messages if message.turn not in left_out]
+    files = conversation.files
+    if files:
+        edits = (part.uri for message in messages for part in message.parts if isinstance(part, FileEdit))
+        changed = {*(change.uri for change in changes), *edits}
+        files = [file for file in files if file.request_id not in requests or file.uri in changed]
     return msgspec.structs.replace(
         conversation,
         turns=[turn for turn in conversation.turns if turn.index not in left_out],
-        messages=[message for message in conversation.messages if message.turn not in left_out],
+        messages=messages,
         file_changes=changes,
-        files=[file for file in conversation.files if file.request_id not in requests or file.uri in changed],
+        files=files,
     )

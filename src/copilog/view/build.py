@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from copilog.derive import repeated_prompts, turns_before
+from copilog.derive import repeated_prompts, turns_before, without_superseded
 from copilog.model import Conversation, Message, Text, Turn, unnamed_files
 from copilog.view.blocks import Continued, Shown, Tail, TurnHead, Waiting
 from copilog.view.build_state import BuildState
@@ -135,6 +135,7 @@ class View:
         conversation, stage = self.conversation, self.stage
         strays = {change.turn for change in conversation.file_changes if change.turn not in self._turns}
         changes = changes_in(conversation, strays) if strays else []
+        counted = without_superseded(conversation)  # files of superseded turns are in no list
         tail = Tail(
             edits=[change_block(change, stage, is_open=True) for change in changes],
             files=[
@@ -142,9 +143,9 @@ class View:
                     path_text(file.path or file.uri, stage.folder),
                     " ".join(word for word in (file.decision or "", "deleted" if file.is_deleted else "") if word),
                 )
-                for file in conversation.files
+                for file in counted.files
             ],
-            unnamed=[(file.uri, file.current or "") for file in unnamed_files(conversation)],
+            unnamed=[(file.uri, file.current or "") for file in unnamed_files(counted)],
             documents=[(document_text(document), document.text) for document in conversation.documents],
             waiting=list(self._waiting()),
         )

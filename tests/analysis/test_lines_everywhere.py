@@ -158,7 +158,7 @@ def partly_failed(folder: Path, name: str, *edits: FileEdit) -> Conversation:
     texts = [("form.ts", "missing", "one\ntwo\nthree"), ("form.tsx", "uno", "one"), ("form.tsx", "gone", "1\n2\n3")]
     replacements = [{"filePath": str(folder / to), "oldString": a, "newString": b} for to, a, b in texts]
     said = f"Edit at index 0: String replacement failed.\nThe following files were successfully edited:\n{folder}/"
-    parts = [
+    parts: list[AnyPart] = [
         call("multi_replace_string_in_file", "c1", replacements=replacements),
         ToolResult(call_id="c1", text=f"{said}form.tsx"),
     ]

@@ -214,6 +214,23 @@ def test_impossible_spans_are_reported(made: list[Turn], words: str) -> None:
     assert words in problem
 
 
+@pytest.mark.parametrize("field", ["elapsed_ms", "generated_ms"])
+def test_a_recorded_time_of_more_than_a_month_is_impossible(field: str) -> None:
+    months: dict[str, Any] = {field: 10.0**15}
+    alone, with_end = (took(turn(end=end, **months))[0] for end in (None, 9))
+
+    assert (alone.elapsed_ms, alone.working_ms) == (None, None)
+    assert (with_end.elapsed_ms, with_end.working_ms) == (9_000, 9_000)
+    assert all("11,574,074 days" in each.problems[0] for each in (alone, with_end))
+
+
+def test_the_last_activity_is_not_past_the_start_of_the_next_turn() -> None:
+    turns = [turn(elapsed_ms=90_000.0), turn(1, start=30)]
+
+    assert last_activity(turns) == NOON + timedelta(seconds=30)
+    assert last_activity([turn(elapsed_ms=10.0**15)]) == NOON
+
+
 def test_concluding_again_changes_nothing() -> None:
     turns = [turn(0, 0, 90, elapsed_ms=10_000, waited_ms=20_000), turn(1, 30, 40)]
     assert took(*turns) == took(*turns)

@@ -210,6 +210,27 @@ def test_older_results_have_a_terminal_block(tmp_path: Path) -> None:
     assert only(read_cleanly(tmp_path, log), Terminal).exit_code == 0
 
 
+@pytest.mark.parametrize("tool", ["bash", "read_bash"])
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_every_text_of_a_shell_is_kept(tool: str, is_reversed: bool, tmp_path: Path) -> None:
+    blocks = [
+        {"type": "terminal", "text": "the whole output\nin two lines", "exitCode": 2},
+        {"type": "shell_exit", "shellId": "0", "exitCode": 2, "outputPreview": "in two lines"},
+        {"type": "shell_exit", "shellId": "0", "exitCode": 2, "outputPreview": "another preview"},
+        {"type": "shell_exit", "shellId": "0", "exitCode": 2, "outputPreview": "short"},
+    ]
+    result = {"content": "short content", "contents": blocks[::-1] if is_reversed else blocks}
+    log = Log().start().ask().run("c1", tool, {"command": "make"}, result=result)
+
+    conversation = read_cleanly(tmp_path, log)
+
+    beside = [item.text for item in only(conversation, ToolResult).items]
+    noted = [text for part in parts_like(conversation, Terminal) for text in part.notes.values()]
+    assert sorted("\n".join([*filter(None, beside), *noted]).split("\n")) == [
+        "another preview", "in two lines", "the whole output",
+    ]  # fmt: skip
+
+
 def test_reading_a_shell_is_no_command(tmp_path: Path) -> None:
     result = {"content": "more", "contents": [{"type": "shell_exit", "shellId": "0", "exitCode": 0}]}
     log = Log().start().ask().run("c1", "read_bash", {"shellId": "0"}, result=result)

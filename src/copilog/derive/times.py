@@ -20,6 +20,7 @@ LATEST_CANCELLATION_MS = 3_600_000
 LATEST_COMPLETION_MS = LATEST_CANCELLATION_MS
 # A longer time that only the completion shows is that of a session that was opened again.
 LONGEST_SPAN_MS = 24 * 3_600_000
+LONGEST_TURN_MS = 30 * 24 * 3_600_000  # no turn takes longer, whatever is recorded: its editor has to stay open
 LEEWAY_MS = 1_000  # clocks of several processes: smaller contradictions are not reported
 ONE_RELOAD = timedelta(seconds=2)  # turns that are completed one after the other when a session is opened again
 
@@ -73,17 +74,18 @@ def next_starts(conversation: Conversation) -> dict[int, datetime]:
 def last_activity(turns: list[Turn]) -> datetime | None:
     """Return the time of the last activity: a completion time that is not the end of its turn does not count."""
     reloads = _reloads(turns)
-    ends = (time for turn in turns for time in (_end_of(turn, reloads), turn.timing.responded_at) if time is not None)
-    return max(ends, default=None)
+    following = _following_in(turns)
+    ends = [_end_of(turn, reloads, following[turn.index]) for turn in turns]
+    return max(filter(None, (*ends, *(turn.timing.responded_at for turn in turns))), default=None)
 
 
-def _end_of(turn: Turn, reloads: set[datetime]) -> datetime | None:
+def _end_of(turn: Turn, reloads: set[datetime], following: _Next) -> datetime | None:
     """Return the end of a turn; its start if the end is unknown."""
     started_at = turn.timing.started_at
     completed_at = None if turn.timing.completed_at in reloads else turn.timing.completed_at
     if started_at is None or (completed_at is not None and _ms(completed_at - started_at) <= LATEST_COMPLETION_MS):
         return max(filter(None, (started_at, completed_at)), default=None)
-    duration = _duration_of(turn, completed_at, _Next(None, None))
+    duration = _duration_of(turn, completed_at, following)
     elapsed = duration.elapsed_ms if duration is not None else None
     end = started_at + timedelta(milliseconds=elapsed or 0)
     if elapsed is not None and completed_at is not None and 0 <= _ms(completed_at - end) <= LATEST_COMPLETION_MS:
@@ -94,18 +96,23 @@ def _end_of(turn: Turn, reloads: set[datetime]) -> datetime | None:
 def _following(conversation: Conversation) -> dict[int, _Next]:
     found: dict[int, _Next] = {}
     for line in lines_of(conversation):
-        starts: list[
-            datetime
-        ] = []  # starts of the following turns, the next one last, without those that a later turn precedes
-        following: datetime | None = None
-        for turn in reversed(line.turns):
-            start = turn.timing.started_at
-            while start is not None and starts and starts[-1] <= start:
-                starts.pop()
-            found[turn.index] = _Next(following, starts[-1] if starts else None)
-            if start is not None:
-                starts.append(start)
-                following = start
+        found |= _following_in(line.turns)
+    return found
+
+
+def _following_in(turns: list[Turn]) -> dict[int, _Next]:
+    """Return the starts after each turn of one line, by its index."""
+    found: dict[int, _Next] = {}
+    starts: list[datetime] = []  # of the following turns, the next one last, without those that a later turn precedes
+    following: datetime | None = None
+    for turn in reversed(turns):
+        start = turn.timing.started_at
+        while start is not None and starts and starts[-1] <= start:
+            starts.pop()
+        found[turn.index] = _Next(following, starts[-1] if starts else None)
+        if start is not None:
+            starts.append(start)
+            following = start
     return found
 
 
@@ -136,8 +143,8 @@ def _working_ms(turn: Turn, elapsed: float | None, waiting: float | None) -> flo
 def _elapsed_ms(turn: Turn, completed_at: datetime | None, following: _Next, problems: list[str]) -> float | None:
     """Return the smallest recorded time, limited by the start of the next turn; None if none is left."""
     timing = turn.timing
-    whole = _above_zero(timing.elapsed_ms, "for the whole turn", problems)
-    generated = _above_zero(timing.generated_ms, "for generating the answer", problems)
+    whole = _possible(timing.elapsed_ms, "for the whole turn", problems)
+    generated = _possible(timing.generated_ms, "for generating the answer", problems)
     with_wait = generated + max(timing.waited_ms, 0) if generated and timing.waited_ms is not None else None
     span = _span_ms(turn, completed_at, problems)
     if span is not None and generated and timing.waited_ms is None and span - generated > LATEST_COMPLETION_MS:
@@ -175,11 +182,12 @@ def _reload_text(span: float) -> str:
     )
 
 
-def _above_zero(recorded: float | None, what: str, problems: list[str]) -> float | None:
-    """Return a recorded time; None if it is not positive: every turn takes some time."""
-    if recorded is None or recorded > 0:
+def _possible(recorded: float | None, what: str, problems: list[str]) -> float | None:
+    """Return a recorded time; None if it cannot be that of a turn: every turn takes some time, and none takes years."""
+    if recorded is None or 0 < recorded <= LONGEST_TURN_MS:
         return recorded
-    problems.append(f"{recorded:,.0f} ms {what}")
+    days = f" ({recorded / LONGEST_SPAN_MS:,.0f} days)" if recorded > 0 else ""
+    problems.append(f"{recorded:,.0f} ms{days} {what}")
     return None
 
 

@@ -383,6 +383,12 @@ def end_terminal(call: Call | None, outcome: Outcome) -> None:
     terminal, result = call.terminal if call is not None else None, outcome.result
     if terminal is not None:
         terminal.output = outcome.detail if outcome.detail is not None else result.text
+    told = result.text if terminal is None else terminal.output or ""
+    more = _texts_of_shells(outcome.exits, told, are_moved=terminal is not None)
+    if terminal is None:
+        result.items += [ResultItem(text=text) for text in more]
+    elif more:
+        terminal.notes = {**terminal.notes, "shown in the terminal": "\n".join(more)}
     left: list[Json] = []
     for block in outcome.exits:
         if terminal is not None:
@@ -390,16 +396,22 @@ def end_terminal(call: Call | None, outcome: Outcome) -> None:
             terminal.exit_code = exit_code if terminal.exit_code is None else terminal.exit_code
             terminal.cwd = take_str(block, "cwd") or terminal.cwd
             terminal.is_output_cut = block.pop("outputTruncated", False) is True or terminal.is_output_cut
-            for key in ("outputPreview", "text"):
-                preview = block.get(key)
-                if isinstance(preview, str):
-                    del block[key]
-                    if preview.strip() not in (terminal.output or ""):
-                        terminal.notes = {**terminal.notes, "shown in the terminal": preview}
-        elif isinstance(text := block.get("text", block.get("outputPreview")), str) and text.strip() not in result.text:
-            result.items.append(ResultItem(text=text))
         left.append(block)
     if terminal is not None and terminal.exit_code is None:
         terminal.exit_code = outcome.exit_code
     if left:
         result.extra = {**(result.extra or {}), "shells": left}
+
+
+def _texts_of_shells(shells: list[Json], told: str, *, are_moved: bool) -> list[str]:
+    """Return the texts of blocks of shells that neither the output nor another block has; take them out if moved."""
+    found: list[str] = []
+    for block in shells:
+        for key in ("text", "outputPreview"):
+            text = block.get(key)
+            if isinstance(text, str):
+                if not any(text.strip() in other for other in (told, *found)):
+                    found.append(text)
+                if are_moved:
+                    del block[key]
+    return [text for text in found if not any(text is not other and text.strip() in other for other in found)]

@@ -216,8 +216,8 @@ def test_impossible_spans_are_reported(made: list[Turn], words: str) -> None:
 
 @pytest.mark.parametrize("field", ["elapsed_ms", "generated_ms"])
 def test_a_recorded_time_of_more_than_a_month_is_impossible(field: str) -> None:
-    months: dict[str, Any] = {field: 10.0**15}
-    alone, with_end = (took(turn(end=end, **months))[0] for end in (None, 9))
+    recorded: dict[str, Any] = {field: 10.0**15}
+    alone, with_end = (took(turn(end=end, **recorded))[0] for end in (None, 9))
 
     assert (alone.elapsed_ms, alone.working_ms) == (None, None)
     assert (with_end.elapsed_ms, with_end.working_ms) == (9_000, 9_000)

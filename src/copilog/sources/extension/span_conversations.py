@@ -87,9 +87,9 @@ def conversation_of(session: Session, ledger: Ledger, source: str, mark: str) ->
 
 
 def _add_turn(made: Conversation, outline: Outline, maker: TurnMaker) -> None:
-    turn, messages = maker.make(outline, len(made.turns))
-    made.turns.append(turn)
-    made.messages += messages
+    for turn, messages in maker.make(outline, len(made.turns)):
+        made.turns.append(turn)
+        made.messages += messages
 
 
 def _helper(tree: Tree, ledger: Ledger, source: str, usages: list[Usage]) -> Document:

@@ -21,7 +21,15 @@ from copilog.model import (
     Unknown,
     Usage,
 )
-from copilog.sources.extension.genai_messages import CUT, is_cut, messages_from, parts_from, result_text, text_of
+from copilog.sources.extension.genai_messages import (
+    CUT,
+    GenAiMessage,
+    is_cut,
+    messages_from,
+    parts_from,
+    result_text,
+    text_of,
+)
 from copilog.sources.extension.span_trees import Parents, ToolRuns, Tree
 from copilog.sources.extension.spans import (
     AGENT,
@@ -41,6 +49,7 @@ from copilog.sources.extension.spans import (
     SYSTEM,
     TOOL,
     TOOL_DEFINITIONS,
+    USER_REQUEST,
     Span,
     UserPrompt,
     usage_of,
@@ -66,6 +75,7 @@ class TreeMessages:
         self.prompt: str | None = None  # the user's message as the model received it
         self.sent: dict[str, None] = {}  # every text that was sent to a model in the user's name
         self.repeated: list[str] | None = None  # all texts sent in the user's name with the first call of a model
+        self.opening: list[GenAiMessage] = []  # all messages sent with the first call of a model
         self.typed: str | None = None  # the user's own text, as a call of a model names it
         self.is_answered: bool | None = (
             None  # whether the main agent's last call has an answer; None: there was no call
@@ -163,10 +173,9 @@ class TreeMessages:
     def _read_prompt(self, span: Span) -> None:
         """Take the new messages out of a prompt; the rest repeats earlier messages."""
         is_main = self._is_main(span)
-        typed = span.take_text("copilot_chat.user_request")
-        if is_main and self.typed is None:
-            self.typed = typed
         prompts = messages_from(span.attributes.pop(INPUT, None))
+        if is_main and not self.rounds:
+            self.opening = prompts
         if is_main and not self.rounds and prompts and not prompts[-1].is_cut:
             self.repeated = [text_of(prompt) for prompt in prompts if prompt.role == "user"]
         for prompt in prompts:
@@ -178,15 +187,24 @@ class TreeMessages:
                 if isinstance(part, dict) and part.get("type") == "tool_call_response":
                     native_id = part.get("id")
                     if isinstance(native_id, str):
-                        self.responses[clean_id(native_id)] = result_text(part)
-        if typed and not any(typed.strip() in text for text in self.sent):
-            self.sent[typed] = None  # not the text of the prompt that was sent
+                        self.responses[clean_id(native_id)] = result_text(dict(part))
+        self._read_typed(span, is_main=is_main)
         system = _system_text(span.attributes.pop(SYSTEM, None))
-        if system:
-            self.system_prompts.setdefault(system, span.started_at)
+        given = [text_of(prompt) for prompt in prompts if prompt.role == "system"]
+        for text in (system, *(text for text in given if text.strip() not in system)):
+            if text:
+                self.system_prompts.setdefault(text, span.started_at)
         tools = span.take_text(TOOL_DEFINITIONS)
         if tools and tools not in self.tool_definitions:
             self.tool_definitions.append(tools)
+
+    def _read_typed(self, span: Span, *, is_main: bool) -> None:
+        """Take the text that a span calls the user's request."""
+        typed = span.take_text(USER_REQUEST)
+        if is_main and self.typed is None:
+            self.typed = typed
+        if typed and not any(typed.strip() in text for text in self.sent):
+            self.sent[typed] = None  # not the text of the prompt that was sent
 
     # --- everything else --------------------------------------------------------------------------------------------
 
@@ -203,6 +221,8 @@ class TreeMessages:
         operation = span.operation
         if operation == AGENT:
             above = self._tool_above(span)
+            if self._is_main(span):
+                self._read_typed(span, is_main=True)
             if above is not None:
                 self._tools.name_subagent(span, above, remaining_attributes(span))
             elif span is not self.tree.top:

@@ -20,6 +20,7 @@ from copilog.sources.extension.spans import (
     PARENT_SESSION,
     SESSION_KEYS,
     TOOL,
+    USER_REQUEST,
     Span,
     UserPrompt,
 )
@@ -238,6 +239,9 @@ class ToolRuns:
         call = self._by_span[above.id]
         asked = _parsed(call.arguments)
         prompt = asked.get("prompt") if isinstance(asked, dict) else None
+        typed = take_str(left, USER_REQUEST)
+        if typed and typed not in (prompt, call.arguments):
+            call.notes = {**call.notes, "prompt it ran with": typed}
         call.subagent = SubAgent(
             run_id=span.text("gen_ai.conversation.id"),
             name=take_str(left, "gen_ai.agent.name") or span.name.removeprefix("invoke_agent").strip() or None,

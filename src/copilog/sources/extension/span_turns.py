@@ -19,6 +19,8 @@ from copilog.model import (
     TurnError,
     prose_of,
 )
+from copilog.sources.extension.genai_messages import GenAiMessage, text_of
+from copilog.sources.extension.span_history import History, turn_from_history, turns_in
 from copilog.sources.extension.span_messages import TreeMessages, remaining_attributes, set_responses
 from copilog.sources.extension.span_trees import LONG_AGO, Outline, PromptedTurn
 from copilog.sources.extension.spans import AGENT, ERROR, OK, Span, usage_of
@@ -31,11 +33,13 @@ class TurnMaker:
         self._ledger = ledger
         self._source = source
         self._shown: set[str] = set()
+        self._history = History(ledger)
         self.asked: list[PromptedTurn] = []
         self.tool_definitions: list[str] = []
         self.responses: dict[str, str] = {}  # output of tools, as prompts repeat it
 
-    def make(self, outline: Outline, index: int) -> tuple[Turn, list[Message]]:
+    def make(self, outline: Outline, index: int) -> list[tuple[Turn, list[Message]]]:
+        """Return a turn with its messages, behind earlier turns that only its prompt repeats."""
         readings = [TreeMessages(tree, self._ledger, self._source) for tree in outline.trees]
         turn = Turn(index=index)
         messages: list[Message] = []
@@ -46,6 +50,8 @@ class TurnMaker:
             turn.usage += reading.usages
             self.tool_definitions += [text for text in reading.tool_definitions if text not in self.tool_definitions]
         messages.sort(key=lambda message: message.created_at or LONG_AGO)
+        earlier, messages = self._with_history(outline, readings, messages, index)
+        turn.index = index + len(earlier)
         prompts = _prompts(outline, readings)
         for message in (message for message in prompts if message.parent_call_id is not None):
             _insert_after_call(messages, message)
@@ -55,13 +61,36 @@ class TurnMaker:
         for message in own[1:]:
             _put_in_time(messages, message)
         for message in messages:
-            message.turn = index
+            message.turn = turn.index
+        self._history.learn(messages)
         _read_outcome(turn, outline, readings)
         sent = next((reading.repeated for reading in readings if reading.repeated is not None), None)
         self.asked.append(PromptedTurn(turn, prose_of(own[0].parts) if own else "", sent))
         for top in _agents_of(outline):
             _read_agent(turn, top, self._source)
-        return turn, messages
+        return [*earlier, (turn, messages)]
+
+    def _with_history(
+        self, outline: Outline, readings: list[TreeMessages], messages: list[Message], index: int
+    ) -> tuple[list[tuple[Turn, list[Message]]], list[Message]]:
+        """Return the earlier turns that only a prompt repeats, and the messages with such answers in front."""
+        reading = next((reading for reading in readings if reading.opening), None)
+        turns = turns_in(reading.opening) if reading is not None else []
+        if reading is None or not turns:
+            return [], messages
+        place = f"prompt:{reading.tree.key}"
+        asked = ["".join(prompt.text.split()) for prompt in outline.asked]
+        last = next((at for at in range(len(turns) - 1, -1, -1) if _asks(turns[at], asked)), len(turns) - 1)
+        if reading.opening[-1].is_cut and asked and not _asks(turns[last], asked):
+            last, reading.prompt = len(turns), None  # the end of the prompt is missing, and the user's words with it
+        lost = self._history.lost_turns(turns[:last], f"{place}/history")
+        self._history.learn(messages)
+        for said in lost:
+            self._history.learn(said)
+            self._shown |= {part.text for message in said for part in message.parts if isinstance(part, Text | Prompt)}
+        earlier = [(turn_from_history(index + number, said), said) for number, said in enumerate(lost)]
+        own = [message for said in turns[last:] for message in said]
+        return earlier, [*self._history.lost_answers(own, place), *messages]
 
     def add_late_results(self, messages: list[Message]) -> None:
         """Add results that are only in the prompt of a later turn because the call itself was cut short."""
@@ -117,6 +146,12 @@ def _prompts(outline: Outline, readings: list[TreeMessages]) -> list[Message]:
     if sent is not None and asking is not None and not any(_is_text(part, sent) for part in asking.parts):
         asking.parts.append(Prompt(text=sent, scope="turn"))  # the text that was sent, around the user's own
     return made
+
+
+def _asks(messages: list[GenAiMessage], asked: list[str]) -> bool:
+    """Return whether messages have the words of one of these prompts, which are without white space."""
+    sent = "".join("".join(text_of(message) for message in messages if message.role == "user").split())
+    return any(words in sent for words in asked)
 
 
 def _is_text(part: AnyPart, text: str) -> bool:

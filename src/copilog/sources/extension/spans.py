@@ -34,6 +34,7 @@ ERROR, OK = 2, 1
 
 INPUT, OUTPUT, SYSTEM = "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions"
 TOOL_DEFINITIONS = "gen_ai.tool.definitions"
+USER_REQUEST = "copilot_chat.user_request"
 SESSION_KEYS = ("copilot_chat.chat_session_id", "gen_ai.conversation.id", "copilot_chat.session_id")
 PARENT_SESSION = "copilot_chat.parent_chat_session_id"
 LABEL = "copilot_chat.debug_log_label"

@@ -20,9 +20,9 @@ BEGINNING = """# Texts that are not in the conversation
 `copilog inspect` walks every text of 12 characters or more (a leaf) of a file, and looks for it in the conversations
 that were read from that file, outside of `extra`. It is found if it is there as it is, or inside a longer text, or
 line by line in the order of one text; in the spelling that a reader gives it (addresses decoded, links with their
-names, base64 as bytes).
-JSON inside a string is walked too, below `#`. Ids and times are counted apart: by their shape (UUIDs, hexadecimal,
-numbers, known prefixes), or by a name such as `id` or `requestId` and having no space.
+names, base64 as bytes). A part of a kind that nobody has described is stored as it is, so its texts are found; its kind
+is counted as unknown. JSON inside a string is walked too, below `#`. Ids and times are counted apart: by their shape
+(UUIDs, hexadecimal, numbers, known prefixes), or by a name such as `id` or `requestId` and having no space.
 
 Everything else needs a reason from [the list](../diagnostics.md#texts), given by its path. Paths are written with `*`
 for items of lists and for keys that are data; in a rule `**` stands for any number of names and `{a,b}` for either.

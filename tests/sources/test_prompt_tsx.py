@@ -229,7 +229,8 @@ def test_bytes_of_a_text_are_text() -> None:
 def test_reasoning_inside_a_result_is_not_text() -> None:
     thought = {"$mid": 22, "value": ["let me", "see"], "id": "t"}
 
-    assert result_content([thought, {"value": "x"}]) == ("x", [ResultItem(extra=thought)])
+    item = ResultItem(text="let me\nsee", extra={"$mid": 22, "id": "t"})
+    assert result_content([thought, {"value": "x"}]) == ("x", [item])
 
 
 def test_further_fields_of_a_part_are_in_extra() -> None:

@@ -58,9 +58,10 @@ def unnamed_files(conversation: Conversation) -> list[FileState]:
 
 
 def is_empty(conversation: Conversation) -> bool:
-    """Return whether there is nothing to read: no turns, no edits, no document, no text of a file."""
-    has_text = conversation.turns or conversation.file_changes or conversation.documents
-    return not has_text and not unnamed_files(conversation)
+    """Return whether there is nothing to read: no turns, no edits, no document, no text of a file, no draft."""
+    has_text = conversation.turns or conversation.file_changes or conversation.documents or conversation.queued
+    draft = conversation.draft.text.strip() if conversation.draft is not None else ""
+    return not has_text and not draft and not unnamed_files(conversation)
 
 
 def is_counted(turn: Turn) -> bool:

@@ -67,7 +67,10 @@ def _add_part(part: object, texts: list[str], items: list[ResultItem]) -> None:
         texts.append(text)
         items += found
     elif mark == THINKING_MARK or isinstance(value, list):
-        items.append(ResultItem(extra=part))  # reasoning is not output
+        thoughts = value if isinstance(value, list) else [value]
+        thought = "\n".join(text for text in thoughts if isinstance(text, str))  # reasoning is not output
+        left = {key: item for key, item in part.items() if key != "value" or not thought}
+        items.append(ResultItem(text=thought or None, extra=left or None))
         return
     elif isinstance(value, str):
         texts.append(value)

@@ -124,10 +124,11 @@ EVENTS: Rules = (
     ("/assistant.fusion_phase_completed/data/stagedTerminal", "program-info"),
 )
 _TEXTS = (
-    "/user.message/data/{content,transformedContent}",
+    "/user.message/data/{content,transformedContent,attachments/*/text,attachments/*/content}",
     "/system.message/data/content",
     "/system.message/data/contentBlocks/*/content",
     "/assistant.message/data/{content,reasoningText}",
+    "/assistant.message/data/reasoningBlocks/**/{text,thinking}",
     "/assistant.message/data/toolRequests/*/{arguments,input,intentionSummary}",
     "/assistant.message/data/toolRequests/*/arguments/**",
     "/assistant.{message,reasoning}_delta/data/deltaContent",
@@ -139,7 +140,7 @@ _TEXTS = (
     "/{tool.execution_complete,tool.execution_end}/data/{result,error,error/message}",
     "/{tool.execution_complete,tool.execution_end}/data/result/{content,detailedContent}",
     "/{tool.execution_complete,tool.execution_end}/data/result/{content,structuredContent,citableSources}/**",
-    "/{tool.execution_complete,tool.execution_end}/data/result/contents/*/{text,outputPreview,resource/text}",
+    "/{tool.execution_complete,tool.execution_end}/data/result/contents/*/{text,outputPreview,resource/text,description}",
     "/tool.execution_start/data/shellToolInfo/displayCommand",
     "/assistant.message/data/citations/spans/*/references/*/citedText",
     "/assistant.message/data/serverTools/{items,rawContentBlocks}/**",

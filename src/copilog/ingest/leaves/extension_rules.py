@@ -70,6 +70,7 @@ _LOGGED = (
     "/llm_request/attrs/inputMessages/#/**/{content,response,arguments}",
     "/tool_call/attrs/{args,result}",
     "/hook/attrs/{command,input,output}",
+    "/subagent/attrs/{description,error}",
     "/content",
     "/content/#/*/content",
 )

@@ -14,13 +14,13 @@ import msgspec
 
 from copilog import jsonio
 from copilog.errors import BadRecord
-from copilog.model import Notice, Provenance, Unknown
+from copilog.model import Notice, Provenance
 from copilog.uris import with_named_links
 
 SHORTEST = 12  # characters of a text to search for
 LONGEST_ADDRESS = 4096
 # Fields that store undescribed data: a text that is only there does not count as stored.
-_APART = {Notice: "data", Unknown: "raw", Provenance: "path"}
+_APART = {Notice: "data", Provenance: "path"}
 _PICTURE = re.compile(r'<promptTsxImg src="[^"]*"\s*/>')
 _MARKS = "+->|` \t\r"  # characters that diffs and quotations put around a line
 _DRIVE = re.compile(r"(?<![A-Za-z])/?([A-Za-z]):[\\/]")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from copilog.fields import Json, put_back, rest, strings_at, take_dict, take_list, take_str
 from copilog.model import (
     Message,
@@ -36,6 +38,8 @@ def assistant_message(reader: Reader, event: Event) -> None:
     text = take_str(data, "reasoningText")
     if text:
         _add_reasoning(reader, text, message)
+    if "reasoningBlocks" in data:
+        _read_reasoning_blocks(data["reasoningBlocks"], message)
     content = data.pop("content", None)
     if isinstance(content, str):
         if content:
@@ -72,6 +76,29 @@ def _add_reasoning(reader: Reader, text: str, message: Message) -> None:
         reader.deltas.complete_reasoning(reader, text)
     message.parts.append(thinking)
     reader.last_thinking[message.parent_call_id] = thinking
+
+
+def _read_reasoning_blocks(blocks: object, message: Message) -> None:
+    """Add what the provider's form of the reasoning says beyond the readable text."""
+    known = next((part for part in message.parts if isinstance(part, Thinking)), None)
+    texts = dict.fromkeys(_reasoning_in(blocks))
+    more = "\n".join(text for text in texts if text and (known is None or text.strip() not in known.text))
+    if more and known is None:
+        message.parts.append(Thinking(text=more, native="reasoningBlocks"))
+    elif more and known is not None:
+        known.notes = {**known.notes, "more of it": more}
+
+
+def _reasoning_in(value: object, name: str = "") -> Iterator[str]:
+    if isinstance(value, str):
+        if name in ("text", "thinking", "summary", "content", "reasoning"):
+            yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _reasoning_in(item, key)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _reasoning_in(item, name)
 
 
 def assistant_reasoning(reader: Reader, event: Event) -> None:

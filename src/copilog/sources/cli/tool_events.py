@@ -358,7 +358,9 @@ def _content_item(block: Json, assets: Assets) -> ResultItem:
         item.place = _location_in_block(inner, "uri")
         put_back(block, "resource", inner)
     else:
-        item = ResultItem(mime_type=take_str(block, "mimeType"), text=take_str(block, "text"))
+        keys = ("text", "title", "description") if kind == "resource_link" else ("text",)
+        told = [take_str(block, key) for key in keys]
+        item = ResultItem(mime_type=take_str(block, "mimeType"), text="\n".join(filter(None, told)) or None)
         item.data = bytes_from_base64(block, "data") or assets.take(block)
         item.place = _location_in_block(block, "uri")
     item.extra = rest(block)

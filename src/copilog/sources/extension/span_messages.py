@@ -227,6 +227,8 @@ class TreeMessages:
                 self._tools.name_subagent(span, above, remaining_attributes(span))
             elif span is not self.tree.top:
                 self.inner_agents.append({"name": span.name, **remaining_attributes(span)})
+            if above is None and (span is not self.tree.top or self.tree.caller is not None):
+                self._add_agent(span)
             return
         if operation == EMBEDDINGS:
             usage = usage_of(span, self._source)
@@ -253,6 +255,17 @@ class TreeMessages:
             self._ledger.count_unknown(f"operation:{operation or 'none'}")
             part = Unknown(type=operation or span.name, raw={"name": span.name, **remaining_attributes(span)})
         self._add("system", [part], span, span.started_at)
+
+    def _add_agent(self, span: Span) -> None:
+        """Add what an agent is said to do, and why it failed, if no call of a tool has that."""
+        name = span.text("gen_ai.agent.name", LABEL) or span.name.removeprefix("invoke_agent").strip()
+        description = span.text("gen_ai.agent.description")
+        failure = span.status_message if span.status == ERROR else None
+        if description or failure:
+            text = "\n".join(filter(None, (name, description)))
+            notes = {"sub-agent failed": failure} if failure else {}
+            part = Notice(topic="sub-agent", text=text, native=span.name, notes=notes)
+            self._add("system", [part], span, span.started_at)
 
     def _add(self, role: Role, parts: list[AnyPart], span: Span, at: datetime | None) -> Message:
         message = Message(role=role, parts=parts, created_at=at or span.started_at)

@@ -18,6 +18,7 @@ from copilog.fields import (
     ms_between,
     put_back,
     rest,
+    strings_at,
     take_bool,
     take_dict,
     take_list,
@@ -28,8 +29,10 @@ from copilog.fields import (
 from copilog.intake.records import read_records
 from copilog.model import (
     AnyPart,
+    Attachment,
     Conversation,
     Message,
+    Place,
     Role,
     Round,
     Text,
@@ -43,6 +46,7 @@ from copilog.sources.base import Found, Probe, Source, marks_of_trace, provenanc
 from copilog.sources.folders import EXTENSION, extension_folders, files_in
 from copilog.sources.roots import StorageFolder
 from copilog.sources.tool_rounds import clean_id
+from copilog.uris import take_uri, uri_to_path
 
 FOLDER = "transcripts"
 
@@ -197,10 +201,9 @@ class Transcript:
 
     def _add_user_message(self, event: Event) -> None:
         self._begin_turn(event)
-        if event.data.get("attachments") == []:
-            del event.data["attachments"]
+        attachments = take_list(event.data, "attachments") or []
         text = event.data.pop("content", None)
-        self._add("user", [Text(text=text_from(text) or "")], event.at)
+        self._add("user", [Text(text=text_from(text) or ""), *map(_attachment_from, attachments)], event.at)
 
     def _begin_round(self, event: Event) -> None:
         number = take_str(event.data, "turnId")
@@ -343,6 +346,25 @@ class Transcript:
             self.header.setdefault("events", []).append({kind: left})
         else:
             message.extra = {**(message.extra or {}), kind: left}
+
+
+def _attachment_from(item: Any) -> AnyPart:
+    """Return what went with a prompt: all of its texts. No release has written any so far, only the empty list."""
+    if not isinstance(item, dict):
+        path = item if isinstance(item, str) else None
+        return Attachment(type="file", place=Place(path=path)) if path else Unknown(type="attachment", raw=item)
+    made = Attachment(
+        type=take_str(item, "type") or "file", name=take_str(item, "displayName") or take_str(item, "name")
+    )
+    path, uri = take_str(item, "path") or take_str(item, "filePath"), take_uri(item, "uri")
+    if path or uri:
+        made.place = Place(path=path or uri_to_path(uri), uri=uri)
+    made.text = take_str(item, "text") or take_str(item, "content")
+    made.mime_type = take_str(item, "mimeType")
+    more = strings_at({"left": item}, "left")
+    made.notes = {"more of it": more} if more else {}
+    made.extra = rest(item)
+    return made
 
 
 def _parsed(arguments: str | None) -> Any:

@@ -226,11 +226,19 @@ def _commit_text(commit: object) -> str:
     return message if message.startswith(subject) else f"{subject}\n\n{message}".strip()
 
 
+def _replies(value: object) -> str:
+    replies = value if isinstance(value, list) else [value]
+    texts = [reply if isinstance(reply, str) else texts_at(reply, "text", "body") for reply in replies]
+    return "\n".join(filter(None, texts))
+
+
 def _feedback_notes(items: object, text: str) -> dict[str, str]:
     """Return the comments that the user wrote about lines of code, with these lines."""
     names = {"text": "comment", "codeSelection": "code", "diffHunks": "diff"}
     notes = {name: texts_at(items, key) for key, name in names.items()}
     notes["files"] = paths_at(items, "resourceUri")
-    replies = [item.get("replies") for item in items if isinstance(item, dict)] if isinstance(items, list) else []
-    notes["replies"] = "\n".join(filter(None, (texts_at(each, "text", "body") for each in replies)))
+    each_reply = (
+        [_replies(item.get("replies")) for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+    )
+    notes["replies"] = "\n".join(filter(None, each_reply))
     return {name: said for name, said in notes.items() if said and said not in text}

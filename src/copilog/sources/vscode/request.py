@@ -399,7 +399,7 @@ def _take_summary(entry: Any, made: list[AnyPart]) -> bool:
     if any(part.text == text for part in made if isinstance(part, Compaction)):  # the same summary again
         return not entry
     thinking = entry.get("thinking")
-    thought = take_str(thinking, "text") if isinstance(thinking, dict) else None
+    thought = take_str(thinking, "text") if isinstance(thinking, dict) else take_str(entry, "thinking")
     if thought:
         made.append(Thinking(text=thought, native="summaries"))
     made.append(

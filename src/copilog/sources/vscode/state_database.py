@@ -192,14 +192,20 @@ def _entries(value: Any, found: Found, ledger: Ledger) -> Iterator[Conversation]
     if value.get("version") != 1:
         ledger.note("wrong-index", f"the index has version {value.get('version')!r}, not 1")
     place = _provenance_of(found, INDEX)
-    for key, entry in entries.items():
+    for number, (key, entry) in enumerate(entries.items()):
         if not isinstance(entry, dict):
             ledger.note("wrong-index", "an entry that is not an object")
             continue
         missing = ", ".join(name for name in REQUIRED if name not in entry)
         if missing:
             ledger.note("wrong-index", f"an entry without {missing}", "info")
-        yield _entry_stub(key, entry, found, place)
+        stub = _entry_stub(key, entry, found, place)
+        box = entry.get("inputState")
+        if isinstance(box, dict) and (box.get("inputText") or box.get("attachments")):
+            from copilog.sources.vscode.conversation import draft_from
+
+            stub.draft = draft_from(entry.pop("inputState"), ledger, f"/entries/{number}/inputState/attachments")
+        yield stub
 
 
 def _entry_stub(native_id: str, entry: Json, found: Found, place: Provenance) -> Conversation:

@@ -362,10 +362,15 @@ def _input(data: Json, call: ToolCall, output: Output) -> None:  # noqa: ARG001
 
 
 def _simple(data: Json, call: ToolCall, output: Output) -> None:
+    given, shown = take_str(data, "input"), take_str(data, "output")
     if call.arguments is None:
-        call.arguments = take_str(data, "input")
+        call.arguments = given
+    elif given is not None:
+        output.given = "\n".join(filter(None, (output.given, given)))
     if output.text is None:
-        output.text = take_str(data, "output")
+        output.text = shown
+    elif shown and shown not in output.text:
+        output.items.append(ResultItem(text=shown))
 
 
 def _resources(data: Json, call: ToolCall, output: Output) -> None:  # noqa: ARG001

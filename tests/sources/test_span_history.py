@@ -12,7 +12,7 @@ from copilog.identity import merge
 from copilog.model import Conversation, Message, Prompt, Text, Thinking, ToolCall, Turn, parts_of
 from copilog.sources.extension.debug_logs import DebugLogs
 from copilog.sources.extension.otel_files import OtelFile
-from tests.sources.extension_builders import calls_in, lost_texts, read_one, results_in, said, write_lines
+from tests.sources.extension_builders import calls_in, lost_texts, prose_by_role, read_one, results_in, write_lines
 from tests.sources.test_debug_logs import asked, chat, log
 
 Json = dict[str, Any]
@@ -75,7 +75,7 @@ def span_file(folder: Path, *messages: Json, **of_agent: str) -> Path:
 
 
 def prompts_in(conversation: Conversation) -> list[str]:
-    return [text for role, text in said(conversation) if role == "user"]
+    return [text for role, text in prose_by_role(conversation) if role == "user"]
 
 
 def test_turns_before_the_first_entry_are_read_from_its_prompt(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_turn_that_is_known_is_not_read_again(tmp_path: Path) -> None:
     conversation, _ = read_one(DEBUG, path)
 
     assert [turn.extra for turn in conversation.turns] == [None, None]
-    assert [text for role, text in said(conversation) if role == "assistant"] == [
+    assert [text for role, text in prose_by_role(conversation) if role == "assistant"] == [
         "They are green, all of them.", "The buoys are red now.",
     ]  # fmt: skip
 
@@ -133,7 +133,7 @@ def test_prompt_whose_end_is_missing_is_that_of_earlier_turns(tmp_path: Path, en
 
     assert prompts_in(conversation) == PROMPTS
     results = [result.text for result in results_in(conversation)]
-    assert end in "".join([*(text for _, text in said(conversation)), *results])
+    assert end in "".join([*(text for _, text in prose_by_role(conversation)), *results])
 
 
 def test_lost_turn_is_one_with_that_of_the_session(tmp_path: Path) -> None:

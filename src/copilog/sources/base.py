@@ -20,6 +20,7 @@ from copilog import jsonio, sqliteio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile, CopilogError
 from copilog.intake.files import opened, read_bytes
+from copilog.intake.long_documents import LongDocument, long_document
 from copilog.intake.records import first_record
 from copilog.model import Conversation, Provenance, Workspace
 from copilog.sources.roots import StorageFolder
@@ -99,7 +100,7 @@ class Probe:
     @cached_property
     def first_record(self) -> dict[str, Any] | None:
         """Return the first record of a file of JSON lines, even after damaged lines."""
-        return None if self.is_content else first_record(self.path)
+        return None if self.is_content or self._long is not None else first_record(self.path)
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -111,12 +112,25 @@ class Probe:
 
     @cached_property
     def _document(self) -> dict[str, memoryview]:
-        """Return the top-level values of a JSON document, still encoded; none for anything else."""
+        """Return the top-level values of a JSON document, still encoded; none for anything else.
+
+        Of a large session, the list of requests is empty here.
+        """
         try:
-            data, _ = jsonio.as_utf8(read_bytes(self.path))
+            data, _ = jsonio.as_utf8(self._long.shell if self._long is not None else read_bytes(self.path))
         except CopilogError:
             return {}
         return jsonio.top_level_values(data.rstrip(b"\0 \r\n\t"))
+
+    @cached_property
+    def _long(self) -> LongDocument | None:
+        """Return the requests of a large session; None for anything else."""
+        if self.suffix not in (".json", "") or not self.begins_with_object:
+            return None
+        try:
+            return long_document(self.path, "requests")
+        except BadFile:
+            return None
 
     def text_value(self, key: str) -> str | None:
         """Return a top-level value of a JSON document if it is a string."""
@@ -128,8 +142,12 @@ class Probe:
 
     def first_item_keys(self, key: str) -> frozenset[str]:
         """Return the keys of the first object in a top-level list of a JSON document."""
+        value: Any
         try:
-            value = jsonio.decode(bytes(self._document[key]))[0]
+            if self._long is not None and key == "requests":
+                value = [self._long.first()]
+            else:
+                value = jsonio.decode(bytes(self._document[key]))[0]
         except (KeyError, CopilogError):
             return frozenset()
         first = value[0] if isinstance(value, list) and value else None

@@ -12,6 +12,7 @@ from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
 from copilog.fields import Json
 from copilog.intake.files import read_bytes
+from copilog.intake.long_documents import LongDocument, long_document
 from copilog.model import UNFINISHED, Conversation, Text
 
 TRUNCATED_VALUE = b": value truncated for persistence"  # which VS Code writes instead of a large value
@@ -138,8 +139,15 @@ def read_document(path: Path, ledger: Ledger) -> Json | None:
         return None
 
 
-def read_session_document(path: Path, ledger: Ledger) -> SessionDocument | None:
-    """Return the session of a file, or what is left of it if the file is damaged, or None if nothing can be read."""
+def read_session_document(path: Path, ledger: Ledger, *, streams: bool = False) -> SessionDocument | None:
+    """Return the session of a file, or what is left of it if the file is damaged, or None if nothing can be read.
+
+    With `streams`, the requests of a large intact file are a LongDocument, which reads them one at a time.
+    """
+    document = long_document(path, "requests") if streams else None
+    state = _streamed(document, ledger) if document is not None else None
+    if state is not None:
+        return SessionDocument(state)
     text = _read_text(path, ledger)
     if text is None:
         return None
@@ -177,8 +185,25 @@ def _read_text(path: Path, ledger: Ledger) -> _Text | None:
         ledger.note("empty-file", "the file is empty")
         return None
     if TRUNCATED_VALUE in stripped:
-        ledger.note("value-truncated", "VS Code shortened a value when it saved the conversation", "info")
+        _note_truncated(ledger)
     return text
+
+
+def _note_truncated(ledger: Ledger) -> None:
+    ledger.note("value-truncated", "VS Code shortened a value when it saved the conversation", "info")
+
+
+def _streamed(document: LongDocument, ledger: Ledger) -> Json | None:
+    """Return the session of a large file with its requests as a LongDocument; None if it has to be read whole."""
+    if not document.is_intact():
+        return None
+    state = jsonio.decode(document.shell)[0]
+    if not isinstance(state, dict) or state.get("requests") != []:  # there is a second list of this name
+        return None
+    state["requests"] = document
+    if document.has(TRUNCATED_VALUE):
+        _note_truncated(ledger)
+    return state
 
 
 def _decode(text: _Text, ledger: Ledger) -> Json | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import Any
@@ -27,6 +27,7 @@ from copilog.fields import (
     take_str,
     take_time,
 )
+from copilog.intake.long_documents import LongDocument
 from copilog.model import (
     Conversation,
     Document,
@@ -44,6 +45,7 @@ from copilog.sources.vscode.attachments import attachments_from
 from copilog.sources.vscode.prompt import mode_of_input, name_of_mode, user_parts
 from copilog.sources.vscode.replaced_texts import Lost, add_withdrawn
 from copilog.sources.vscode.request import model_from, read_request
+from copilog.text_cache import SharedTexts
 from copilog.uris import uri_to_path
 
 # Turns that VS Code copied into a fork: they were sent and billed in the session that was forked. A copy has new ids
@@ -175,14 +177,16 @@ def _read_requests(
     if requests is None:
         state.pop("requests", None)
         requests = []
-    elif not isinstance(requests, list):
+    elif not isinstance(requests, list | LongDocument):
         ledger.seen += count
         error = BadRecord(f"`requests` is {type(requests).__name__}, not a list")
         _report_bad_request(error, "/requests", ledger, count)
         return
     else:
         del state["requests"]
-    for pointer, request in _in_time(requests, removed):
+    shared = SharedTexts() if isinstance(requests, LongDocument) else None
+    values = requests.values() if isinstance(requests, LongDocument) else requests
+    for pointer, request in _in_time(values, removed):
         ledger.seen += count
         if request is None:
             if count:
@@ -202,6 +206,10 @@ def _read_requests(
             turn.superseded = "removed"
         conversation.turns.append(turn)
         conversation.messages += messages
+        if shared is not None:
+            for message in messages:
+                for part in message.parts:
+                    shared.share(part)
     _mark_replaced(conversation.turns)
 
 
@@ -227,7 +235,7 @@ def _mark_replaced(turns: list[Turn]) -> None:
             other.superseded = "replaced"
 
 
-def _in_time(requests: list[Any], removed: Sequence[Any]) -> Iterator[tuple[str | None, Any]]:
+def _in_time(requests: Iterable[Any], removed: Sequence[Any]) -> Iterator[tuple[str | None, Any]]:
     """Yield the requests with their pointers.
 
     Those that were removed have no pointer and come where their time puts them.

@@ -182,9 +182,11 @@ def _write(run: Trajectories, output: Path | None) -> list[str]:
     """Write the lines; return why they do not replace the old file, or None if they do."""
     failures: list[str] = []
     is_terminal = output is None and sys.stdout.isatty()
-    with suppress(_NothingToKeep), _target(output) as file, closing(run.lines()) as lines:
+    with suppress(_NothingToKeep), _target(output) as file, closing(run.lines_in_pieces()) as lines:
         for line in lines:
-            file.write((with_escapes(line.decode()).encode() if is_terminal else line) + b"\n")
+            for piece in line:
+                file.write(with_escapes(piece.decode()).encode() if is_terminal else piece)
+            file.write(b"\n")
         failures = run.failures()
         if failures:
             raise _NothingToKeep

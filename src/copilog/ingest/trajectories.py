@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal
@@ -29,7 +29,7 @@ from copilog.telemetry.run_ledgers import SOURCE
 from copilog.telemetry.sampling import chosen
 from copilog.telemetry.scan import TagSummary, context_of
 from copilog.telemetry.summary import write_summary
-from copilog.trajectory import ConversationTrajectory, encode_trajectory, trajectories_of
+from copilog.trajectory import ConversationTrajectory, trajectories_of, trajectory_pieces
 
 AnyPath = str | os.PathLike[str]
 
@@ -139,6 +139,11 @@ class Trajectories:
 
     def lines(self) -> Generator[bytes, None, None]:
         """Yield the trajectories as JSON, without line breaks."""
+        with closing(self.lines_in_pieces()) as lines:
+            yield from map(b"".join, lines)
+
+    def lines_in_pieces(self) -> Generator[Iterable[bytes], None, None]:
+        """Yield the same lines, each in pieces, which need less memory."""
         wanted = None
         if self.options.sample is not None and self.inputs.has_conversations:
             rivals = [trajectory.conversation_id for trajectory in self._fitting(Report())]
@@ -147,7 +152,7 @@ class Trajectories:
             with closing(self._telemetry.lines()) as lines:
                 for line in lines:
                     self.conversations += 1
-                    yield line
+                    yield (line,)
             wanted = self._telemetry.chosen_rivals
         elif self.options.sample is not None:
             rivals = self._telemetry.rivals
@@ -162,7 +167,7 @@ class Trajectories:
                 self.conversations += 1
                 summary = self._own_summary if self.options.wants_tag_summary else None
                 trajectory.context = context_of(trajectory.messages, trajectory.context, self._catalogue, summary)
-                yield encode_trajectory(trajectory)
+                yield trajectory_pieces(trajectory)
 
     def _note_empty_files(self) -> None:
         for file in self.inputs.telemetry:

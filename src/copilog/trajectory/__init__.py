@@ -8,6 +8,7 @@ from copilog.trajectory.line_format import (
     TrajectoryMessage,
     TrajectoryMetadata,
     encode_trajectory,
+    trajectory_pieces,
 )
 
 __all__ = [
@@ -17,4 +18,5 @@ __all__ = [
     "encode_trajectory",
     "trajectories_of",
     "trajectory_of",
+    "trajectory_pieces",
 ]

@@ -5,6 +5,7 @@ Field names, nesting and order are those of docs/formats/trajectories.md (R-40a 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -57,14 +58,28 @@ class ConversationTrajectory(msgspec.Struct):
 
 
 _encode = msgspec.json.Encoder().encode
+_NO_MESSAGES = b'"messages":[]'  # inside of a string, its quotation marks would be escaped
 
 
 def encode_trajectory(trajectory: ConversationTrajectory) -> bytes:
     """Return one line without its line break. Half a surrogate pair, as in some file names, is written as U+FFFD."""
+    return _encoded(trajectory)
+
+
+def trajectory_pieces(trajectory: ConversationTrajectory) -> Iterator[bytes]:
+    """Yield the same line in pieces, a message at a time: the line of a long conversation needs much memory."""
+    opening, _, end = encode_trajectory(msgspec.structs.replace(trajectory, messages=[])).partition(_NO_MESSAGES)
+    yield opening + _NO_MESSAGES[:-1]
+    for position, message in enumerate(trajectory.messages):
+        yield (b"," if position else b"") + _encoded(message)
+    yield b"]" + end
+
+
+def _encoded(value: Any) -> bytes:
     try:
-        return _encode(trajectory)
+        return _encode(value)
     except UnicodeEncodeError:
-        return _encode(_without_lone_surrogates(msgspec.to_builtins(trajectory)))
+        return _encode(_without_lone_surrogates(msgspec.to_builtins(value)))
 
 
 def _without_lone_surrogates(value: Any) -> Any:

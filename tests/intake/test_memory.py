@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import random
 import sqlite3
 import subprocess
 import sys
@@ -188,6 +189,44 @@ def test_a_long_session_is_listed_stored_and_printed_within_the_bound(tmp_path: 
     path = long_session(tmp_path / "home", 95, 3_000)
 
     for command in (["list", "--root", tmp_path / "home"], ["scan", tmp_path / "home"], ["show", path, "--json"]):
+        done = measured(tmp_path, *command)
+
+        assert (done.code, done.peak < MOST_OF_FILES_MB) == (0, True), (command, done)
+
+
+def varied_session(path: Path, megabytes: int) -> None:
+    """Write a session of so many MB whose requests of 30 kB all differ, with the texts that VS Code writes twice."""
+    chance = random.Random(16)
+    words = ["".join(chance.choices("abcdefghijklmnop", k=chance.randint(2, 10))) for _ in range(1_000)]
+    paragraphs = [" ".join(chance.choices(words, k=40)) for _ in range(500)]
+    path.parent.mkdir(parents=True)
+    with path.open("w") as file:
+        file.write('{"version": 3, "sessionId": "s2", "creationDate": 1760000000000, "requests": [')
+        for number in range(megabytes * 1_000_000 // 30_000):
+            text, output = ("\n".join(chance.sample(paragraphs, 30)) for _ in range(2))
+            call = {"id": f"c{number}", "name": "read_file", "arguments": "{}"}
+            result = {f"c{number}": {"content": [{"kind": "text", "value": output}]}}
+            rounds = [{"id": "r", "response": text, "toolCalls": [call]}]
+            made = {
+                "requestId": f"r{number}",
+                "message": {"text": f"question {number}"},
+                "response": [{"value": text}],
+                "result": {"metadata": {"toolCallRounds": rounds, "toolCallResults": result}},
+            }
+            file.write(", " * bool(number) + json.dumps(made))
+        file.write("]}")
+
+
+def test_memory_does_not_follow_a_session_of_many_requests(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    path = home / ".config" / "Code" / "User" / "workspaceStorage" / ("a" * 32) / "chatSessions" / "s2.json"
+    varied_session(path, 150)
+
+    for command in (
+        ["list", "--live", "--root", home],
+        ["extract", home, "-o", "out.jsonl", "--no-context-tag-summary"],
+        ["scan", "--root", home],
+    ):
         done = measured(tmp_path, *command)
 
         assert (done.code, done.peak < MOST_OF_FILES_MB) == (0, True), (command, done)

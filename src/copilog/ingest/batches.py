@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from copilog.diagnostics import Ledger, Report
+from copilog.engine import Engine
 from copilog.ingest.pending import Packed
 from copilog.ingest.reading import WorkspaceDefinitions, read
 from copilog.ingest.refusals import could_not_be_read
@@ -15,6 +16,7 @@ from copilog.sqliteio import keep_copies
 from copilog.store.entries import Entry, entry_of
 
 BATCH_BYTES, BATCH_UNITS = 4 << 20, 64
+LARGE_BYTES = 64 << 20  # of a task whose result would be in the memory of two processes
 UNREAD = ""  # the state of a unit that must be read again even if its files are unchanged
 
 
@@ -46,6 +48,21 @@ def tasks_of(units: Iterable[tuple[Packed, int]], definitions: WorkspaceDefiniti
             batch, size = [], 0
     if batch:
         yield Task(batch, definitions, size)
+
+
+def outcomes_of(engine: Engine, tasks: Iterable[Task]) -> Iterator[Outcome]:
+    """Yield the outcomes of tasks; large conversations come last, and are read in this process."""
+    large: list[Task] = []
+
+    def others() -> Iterator[Task]:
+        for task in tasks:
+            if task.size >= LARGE_BYTES:
+                large.append(task)
+            else:
+                yield task
+
+    yield from engine.map(read_units, others())
+    yield from map(read_units, large)
 
 
 def read_units(task: Task) -> Outcome:

@@ -54,6 +54,7 @@ from copilog.store.units import (
 # Readers are imported only where files are read: usually nothing has changed, and then a scan is quick.
 if TYPE_CHECKING:
     from copilog.engine import Engine
+    from copilog.ingest.batches import Outcome
     from copilog.ingest.joining import Joined, Joining
     from copilog.ingest.named_paths import Named
     from copilog.ingest.reading import WorkspaceDefinitions
@@ -102,10 +103,9 @@ def scan(
     definitions: WorkspaceDefinitions | Definitions | None = None,
     lock_seconds: float = LOCK_SECONDS,
 ) -> ScanResult:
-    """Update the archive from the named roots and paths, and no others.
+    """Update the archive from the named roots and paths, and no others; they are stored as its origins.
 
-    They are stored as its origins. `definitions` are those of this machine, or a function that
-    finds them, which is called only if there is something to read.
+    `definitions` are those of this machine, or a function that finds them, called only if there is something to read.
     """
     return update(
         archive,
@@ -301,18 +301,13 @@ class _Scan:
         self._forget(missing)
 
     def _read_units(self, engine: Engine, root: str, spool: Spool, units: Mapping[str, Unit]) -> None:
-        from copilog.ingest.batches import read_units, tasks_of
+        from copilog.ingest.batches import outcomes_of, tasks_of
 
         total, done = spool.bytes_to_read, 0
         self.progress(done, total)
         tasks = tasks_of(spool.units(), self._defined() if total else None)
-        for outcome in engine.map(read_units, tasks):
-            with transaction(self.connection):  # one per batch: saves a third of the writing
-                for key, signature, entries in outcome.units:
-                    self._store(entries, signature)
-                    unit = Unit(signature, [entry.id for entry in entries])
-                    self._remember(root, key, unit, units.get(key))
-                self._store_ledgers(outcome.ledgers)
+        for outcome in outcomes_of(engine, tasks):
+            self._store_outcome(root, outcome, units)
             done += outcome.size
             self._index_in_bulk(INDEX_BYTES if total - done > LAST_BYTES else LAST_INDEX_BYTES)
             self.progress(done, total)
@@ -360,6 +355,15 @@ class _Scan:
         self._store_ledgers(report.files.values())
         self._forget({key: unit for key, unit in units.items() if key != name})
         self._remember(name, name, Unit(signature, ids), units.get(name))
+
+    def _store_outcome(self, root: str, outcome: Outcome, units: Mapping[str, Unit]) -> None:
+        """Store what a batch was read to, and release it: indexing needs memory of its own."""
+        with transaction(self.connection):  # one per batch: saves a third of the writing
+            for key, signature, entries in outcome.units:
+                self._store(entries, signature)
+                self._remember(root, key, Unit(signature, [entry.id for entry in entries]), units.get(key))
+            self._store_ledgers(outcome.ledgers)
+        outcome.units.clear()
 
     # --- storing -----------------------------------------------------------------------------------------------
 

@@ -16,9 +16,10 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple, overload
 
 import msgspec
 from msgspec.structs import replace
@@ -30,6 +31,7 @@ from copilog.store.packing import pack, pack_pieces, unpack
 
 CHAPTER = 128  # messages
 _DIGEST_BYTES = 16
+_MOST_PACKED_BYTES = 16 << 20  # of chapters in memory
 _DISTINCTIVE_ENDING = 64  # the last characters of a text; few texts share them and its length
 
 _SELECT = """
@@ -51,11 +53,42 @@ class Chapter(NamedTuple):
     data: bytes
 
 
+class ChapterFile(Sequence[Chapter]):
+    """The chapters of a large conversation, in a temporary file."""
+
+    def __init__(self, chapters: Iterable[Chapter]) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the last use of the chapters
+        self._places: list[tuple[bytes, int, int]] = []  # digest, offset and size
+        for chapter in chapters:
+            self.append(chapter)
+
+    def append(self, chapter: Chapter) -> None:
+        self._places.append((chapter.digest, self._file.seek(0, 2), len(chapter.data)))
+        self._file.write(chapter.data)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> Chapter: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Chapter]: ...
+    def __getitem__(self, index: int | slice) -> Chapter | list[Chapter]:
+        if isinstance(index, slice):
+            return [self[position] for position in range(*index.indices(len(self)))]
+        digest, offset, size = self._places[index]
+        self._file.seek(offset)
+        return Chapter(digest, self._file.read(size))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (list(self),)
+
+
 class Document(NamedTuple):
     """A packed conversation. The digest covers all of it."""
 
     data: bytes
-    chapters: list[Chapter]
+    chapters: Sequence[Chapter]
     digest: bytes
 
 
@@ -135,13 +168,20 @@ def _messages_decoder() -> msgspec.json.Decoder[list[Message]]:
 # --- chapters ---------------------------------------------------------------------------------------------------
 
 
-def _without_chapters(conversation: Conversation) -> tuple[Conversation, list[Chapter]]:
+def _without_chapters(conversation: Conversation) -> tuple[Conversation, Sequence[Chapter]]:
     """Return the conversation with its last messages, and chapters of the earlier ones; a short one is unchanged."""
     messages = conversation.messages
     if len(messages) <= CHAPTER:
         return conversation, []
     rest = (len(messages) - 1) // CHAPTER * CHAPTER
-    chapters = [_chapter_of(messages[start : start + CHAPTER]) for start in range(0, rest, CHAPTER)]
+    chapters: list[Chapter] | ChapterFile = []
+    size = 0
+    for start in range(0, rest, CHAPTER):
+        chapter = _chapter_of(messages[start : start + CHAPTER])
+        size += len(chapter.data)
+        if size > _MOST_PACKED_BYTES and isinstance(chapters, list):
+            chapters = ChapterFile(chapters)
+        chapters.append(chapter)
     return replace(conversation, messages=messages[rest:]), chapters
 
 

@@ -7,7 +7,7 @@ even if its files were touched.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 import msgspec
@@ -48,7 +48,7 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     digest: bytes
     row: ConversationRow
     document: bytes
-    chapters: list[Chapter]
+    chapters: Sequence[Chapter]
     messages: list[MessageRow]
     turns: list[TurnRow]
     tool_calls: list[ToolCallRow]

@@ -257,7 +257,7 @@ def _count_equal(connection: sqlite3.Connection, rowid: int, messages: list[Mess
 
 def _insert_messages(connection: sqlite3.Connection, rowid: int, messages: list[MessageRow]) -> None:
     first = rowid << MESSAGE_BITS
-    connection.executemany(_INSERT_MESSAGE, [(first + row.position, rowid, *astuple(row)) for row in messages])
+    connection.executemany(_INSERT_MESSAGE, ((first + row.position, rowid, *astuple(row)) for row in messages))
 
 
 def _delete_messages(connection: sqlite3.Connection, rowid: int, start: int, indexed: int) -> None:
@@ -268,18 +268,18 @@ def _delete_messages(connection: sqlite3.Connection, rowid: int, start: int, ind
     connection.execute("DELETE FROM message WHERE rowid >= ? AND rowid < ?", (first + start, first + MOST_MESSAGES))
 
 
-def _put_chapters(connection: sqlite3.Connection, rowid: int, chapters: list[Chapter]) -> None:
+def _put_chapters(connection: sqlite3.Connection, rowid: int, chapters: Sequence[Chapter]) -> None:
     """Write the chapters that have changed."""
     stored = dict(
         connection.execute("SELECT position, digest FROM chapter WHERE conversation = ?", (rowid,)).fetchall()
     )
     connection.executemany(
         "INSERT OR REPLACE INTO chapter VALUES (?, ?, ?, ?)",
-        [
+        (
             (rowid, position, *chapter)
             for position, chapter in enumerate(chapters)
             if stored.get(position) != chapter.digest
-        ],
+        ),
     )
     if len(stored) > len(chapters):
         connection.execute("DELETE FROM chapter WHERE conversation = ? AND position >= ?", (rowid, len(chapters)))

@@ -93,7 +93,12 @@ def test_an_invalid_limit_is_replaced_by_the_default(monkeypatch: pytest.MonkeyP
         ('{"a": 1}\n'.encode("utf-32"), {"a": 1}),
         (b'{\n  "a": 1\n}\n', None),
         (b'[\n{"a": 1}\n]\n', None),
-        (b"words\n" * 50 + b'{"a": 1}\n', None),
+        (b"words\n" * 50 + b'{"a": 1}\n', {"a": 1}),
+        (b"\n" * 50 + b'{"a": 1}\n', {"a": 1}),
+        (b" \t\r\n" * 200_000 + b'{"a": 1}\n', {"a": 1}),
+        (("\n" * 50 + '{"a": 1}\n').encode("utf-16"), {"a": 1}),
+        ((b"words " * 2_000 + b"\n") * 19 + b'{"a": 1}\n', {"a": 1}),
+        ((b"words " * 2_000 + b"\n") * 30 + b'{"a": 1}\n', None),
         (b"", None),
     ],
 )

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from io import BytesIO
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -39,7 +39,7 @@ from copilog.intake.limits import largest_record, megabytes
 
 MOST_JOINED_LINES = 64
 MOST_JOINED_BYTES = 4 << 20
-MOST_FIRST_LINES = 20  # lines tried for the first record of a file whose first line is damaged
+MOST_FIRST_LINES, MOST_FIRST_BYTES = 20, 1 << 18  # tried for a first record; only what exceeds both ends the search
 PADDING = b"\0 \t\r\n"
 BLANK = b" \t\r\n"
 UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
@@ -379,16 +379,16 @@ def record_at(path: Path, offset: int, size: int) -> Any:
 
 
 def first_record(path: Path) -> dict[str, Any] | None:
-    """Return the first record of a file, even after damaged lines; None if the first lines hold no record.
-
-    A line of one bracket alone begins a JSON document, which has no records.
-    """
+    """Return the first record of a file, even after blank and damaged lines; None if the first lines hold no record."""
     with suppress(BadFile), opened_text(path) as (file, _):
-        for data in islice(iter(partial(file.readline, largest_record() + 1), b""), MOST_FIRST_LINES):
-            if data.strip(PADDING) in (b"{", b"["):
+        lines = (line for line in iter(partial(file.readline, largest_record() + 1), b"") if line.strip(PADDING))
+        for number, data in enumerate(lines, start=1):
+            if data.strip(PADDING) in (b"{", b"["):  # a JSON document begins, which has no records
                 return None
             for value, *_ in JsonLines(data, Ledger(), lambda _: False):
                 return dict(value)
+            if number >= MOST_FIRST_LINES and file.tell() > MOST_FIRST_BYTES:
+                break
     return None
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,11 +23,12 @@ from copilog.diagnostics import Ledger
 from copilog.errors import BadFile, CopilogError
 from copilog.intake.files import opened, read_bytes
 from copilog.intake.long_documents import LongDocument, long_document
-from copilog.intake.records import first_record
+from copilog.intake.records import JsonLines, first_record
 from copilog.model import Conversation, Provenance, Workspace
 from copilog.sources.roots import StorageFolder
 
 HEAD_BYTES = 4096
+MOST_FIRST_RECORDS = 50
 LOG_SUFFIXES = (".jsonl", ".ndjson")
 
 
@@ -101,6 +104,15 @@ class Probe:
     def first_record(self) -> dict[str, Any] | None:
         """Return the first record of a file of JSON lines, even after damaged lines."""
         return None if self.is_content or self._long is not None else first_record(self.path)
+
+    @cached_property
+    def first_records(self) -> list[dict[str, Any]]:
+        """Return the first intact records of a file of JSON lines."""
+        found: list[dict[str, Any]] = []
+        with suppress(BadFile):
+            records = JsonLines(self.path, Ledger(), lambda _: False)
+            found += (value for value, *_ in islice(records, MOST_FIRST_RECORDS))
+        return found
 
     @cached_property
     def keys(self) -> frozenset[str]:

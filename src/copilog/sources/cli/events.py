@@ -26,6 +26,7 @@ from copilog.sources.cli.companions import (
 )
 from copilog.sources.cli.event import RESULT, is_known
 from copilog.sources.roots import StorageFolder
+from copilog.sources.transcript_events import is_headless_transcript
 
 PRODUCER = "copilot-agent"
 TRANSCRIPTS = "transcripts"  # of VS Code, in a dialect of this format
@@ -52,7 +53,7 @@ class CliEvents(Source):
             return False
         if event_type == "session.start":
             return data.get("producer") == PRODUCER and "vscodeVersion" not in data
-        return event_type != RESULT
+        return event_type != RESULT and not is_headless_transcript(file)
 
     def native_id(self, file: Probe) -> str | None:
         folder = session_folder_of(file.path)

@@ -46,6 +46,7 @@ from copilog.sources.base import Found, Probe, Source, marks_of_trace, provenanc
 from copilog.sources.folders import EXTENSION, extension_folders, files_in
 from copilog.sources.roots import StorageFolder
 from copilog.sources.tool_rounds import clean_id
+from copilog.sources.transcript_events import is_headless_transcript
 from copilog.uris import take_uri, uri_to_path
 
 FOLDER = "transcripts"
@@ -71,7 +72,7 @@ class Transcripts(Source):
         data = first.get("data")
         if not isinstance(data, dict) or first.get("type") not in EVENTS:
             return False
-        return "vscodeVersion" in data or file.is_directly_in(FOLDER)
+        return "vscodeVersion" in data or file.is_directly_in(FOLDER) or is_headless_transcript(file)
 
     def native_id(self, file: Probe) -> str | None:
         if file.is_directly_in(FOLDER):

@@ -19,6 +19,7 @@ from copilog.cli.common import (
     end_with,
     no_scan_option,
     plural,
+    print_unread,
     reading_options,
 )
 from copilog.cli.dates import when
@@ -185,6 +186,7 @@ def _scanned(settings: Settings, archive: Archive, report: Report) -> int:
             progress=progress,
             lock_seconds=QUICK_WAIT_SECONDS,
         )
+    print_unread(settings, report)
     return result.new
 
 

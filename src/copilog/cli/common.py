@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from copilog.sources.roots import Root
 
 PLAIN_WIDTH = 100
+MOST_UNREAD = 20  # paths that could not be read, of those that a command prints
 MOST = 2**31 - 1  # rows, processes, ...: the largest number that SQLite and the operating system accept
 NO_CONFIG_NEEDED = frozenset({"doctor", "config"})  # commands that run although the config file is wrong, and report it
 
@@ -147,9 +148,11 @@ class Settings:
         roots, skipped = self.search_named_roots()
         if self.roots and not self.__dict__.get("_has_mentioned"):
             from copilog.cli.root_summary import mention_roots
+            from copilog.intake.folders import UNREADABLE
 
             self.__dict__["_has_mentioned"] = True
             mention_roots(self.roots, roots, skipped)
+            _print_paths(self, {str(path): reason for path, reason in skipped if reason.startswith(UNREADABLE)})
         return roots
 
     def search_named_roots(self) -> tuple[list[Root], list[Skipped]]:
@@ -252,8 +255,26 @@ def _config_roots(path: Path, skipped: list[Skipped]) -> list[Root]:
 pass_settings = click.make_pass_decorator(Settings)
 
 
+def print_unread(settings: Settings, report: Report) -> None:
+    """Print to standard error which files and folders could not be read, each once in a run."""
+    from copilog.ingest.skipped import CODES
+
+    _print_paths(settings, {note.path: note.reason for note in report.diagnostics() if note.code in CODES})
+
+
+def _print_paths(settings: Settings, paths: dict[str, str]) -> None:
+    printed: set[str] = settings.__dict__.setdefault("_unread", set())
+    unread = {path: reason for path, reason in paths.items() if path not in printed}
+    printed.update(unread)
+    for path, reason in list(unread.items())[:MOST_UNREAD]:
+        click.echo(f"  ! {printable(path)} {printable(reason)}", err=True)
+    if len(unread) > MOST_UNREAD:
+        click.echo(f"  ! and {len(unread) - MOST_UNREAD:,} more; `copilog doctor` lists all", err=True)
+
+
 def finish(settings: Settings, report: Report, strict: bool | None, what: str) -> int:
-    """Print in one line what was read, and return the exit code."""
+    """Print what could not be read, and in one line what was; return the exit code."""
+    print_unread(settings, report)
     crashed = sum(diagnostic.code == "crash" for diagnostic in report.diagnostics())
     return end_with(settings, report.bad_records(), crashed, strict, what, "copilog inspect")
 

@@ -48,6 +48,7 @@ def command(
     unaccounted for. Files of unknown format inside a folder are skipped.
     """
     from copilog.ingest import inspect
+    from copilog.ingest.skipped import is_skipped
 
     ledgers: list[Ledger] = []
     with settings.progress("reading") as advance:
@@ -60,12 +61,14 @@ def command(
     else:
         _print(settings, ledgers, verbose)
     known = [ledger for ledger in ledgers if ledger.source is not None]
+    skipped = sum(map(is_skipped, ledgers))
     bad = sum(ledger.bad_count() + ledger.parts.bad_count() for ledger in ledgers)
     broken = any(note.code == "crash" for ledger in ledgers for note in ledger.notes)
     conversations = sum(ledger.conversations for ledger in known)
     click.echo(
         f"{conversations:,} {plural(conversations, 'conversation')} in {len(known):,} {plural(len(known), 'file')}"
-        f"; {len(ledgers) - len(known):,} of unknown format; {bad:,} bad {plural(bad, 'record')}",
+        f"; {len(ledgers) - len(known) - skipped:,} of unknown format; {bad:,} bad {plural(bad, 'record')}"
+        f"{f'; {skipped:,} not read' if skipped else ''}",
         err=True,
     )
     return 1 if broken or (bad and settings.is_strict(strict)) else 0
@@ -158,8 +161,13 @@ def _print(settings: Settings, ledgers: list[Ledger], verbose: bool) -> None:
     from rich.text import Text
 
     from copilog.cli.overview import printable
+    from copilog.ingest.skipped import is_skipped
 
     for ledger in ledgers:
+        if is_skipped(ledger):
+            settings.out.print(Text(f"{printable(ledger.path)}  not read", "bold"))
+            _print_diagnostics(settings, ledger, verbose)
+            continue
         if ledger.source is None:
             if verbose:
                 settings.out.print(Text(f"{printable(ledger.path)}  unknown format", "dim"))

@@ -17,6 +17,7 @@ from copilog.cli.common import (
     json_option,
     pass_settings,
     plural,
+    print_unread,
     reading_options,
     strict_option,
 )
@@ -85,6 +86,7 @@ def command(
             document = _document(archive, result, report, time.monotonic() - started)
             document |= roots_as_data(named.roots, skipped)
             print_json(document)
+    print_unread(settings, report)
     crashed = sum(diagnostic.code == "crash" for diagnostic in report.diagnostics())
     what = _print_summary(result, time.monotonic() - started)
     return end_with(settings, report.bad_records(), crashed, strict, what, "copilog problems")

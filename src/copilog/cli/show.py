@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from copilog.cli.archives import MOST_CANDIDATES, candidate_rows, fresh_archive, meant_in, reads_archive_or_disk
-from copilog.cli.common import Settings, end_with, finish, json_option, pass_settings, plural, printable, strict_option
+from copilog.cli.common import (
+    Settings,
+    end_with,
+    finish,
+    json_option,
+    pass_settings,
+    plural,
+    print_unread,
+    printable,
+    strict_option,
+)
 from copilog.cli.dates import when
 from copilog.cli.json_output import print_json
 from copilog.derive import without_superseded
@@ -109,7 +119,7 @@ def command(
     kept: ArchivedFacts | None = None
     with fresh_archive(replace(settings, live=True) if _is_path(target) else settings, report) as archive:
         if archive is None:
-            conversation = find_conversation(settings, target, report)
+            conversation = _found_on_disk(settings, target, report)
         else:
             kept = _archived_facts(archive, target)
             conversation = archive.get(kept.summary.id)
@@ -210,6 +220,15 @@ def _annotations(summary: Archived) -> Iterator[Text]:
 
 
 # --- on disk ----------------------------------------------------------------------------------------------------
+
+
+def _found_on_disk(settings: Settings, target: str, report: Report) -> Conversation:
+    """Return the conversation; if there is none, print what could not be read, as it may be there."""
+    try:
+        return find_conversation(settings, target, report)
+    except UsageError:
+        print_unread(settings, report)
+        raise
 
 
 def find_conversation(settings: Settings, target: str, report: Report) -> Conversation:

@@ -14,6 +14,7 @@ from copilog import jsonio, sqliteio
 from copilog.definitions.definition import Definition, Scope
 from copilog.definitions.locations import SUFFIXES
 from copilog.errors import BadRecord
+from copilog.intake.folders import is_regular_file
 
 UNNAMED = "unnamed"  # an agent without a name and a file
 TABLE = "ItemTable"
@@ -27,7 +28,7 @@ def definitions_in_store(folder: Path) -> Iterator[Definition]:
     """Yield the agents that the store of a storage folder has; of the backup if the store cannot be read."""
     for name in STORES:
         path = folder / name
-        if path.is_symlink() or not path.is_file():
+        if not is_regular_file(path):
             continue
         definitions = definitions_in_file(path)
         if definitions is not None:

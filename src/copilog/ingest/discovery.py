@@ -12,14 +12,14 @@ from copilog.diagnostics import Report
 from copilog.errors import BadFile, UsageError
 from copilog.ingest.containment import contained
 from copilog.ingest.footprints import Look, Seen
-from copilog.ingest.scan_roots import SeenFolders, find_roots
+from copilog.ingest.scan_roots import find_roots
+from copilog.ingest.skipped import note_skipped
 from copilog.ingest.traces import Traces, TracesInMemory
 from copilog.intake.files import opened, refusal
-from copilog.intake.folders import take_skipped_paths
+from copilog.intake.folders import files_below
 from copilog.model import Workspace
 from copilog.sources import BY_NAME, SOURCES, Found, Probe, Source, identify
-from copilog.sources.root_search import NOT_SEARCHED
-from copilog.sources.roots import Root, StorageFolder, folder_around, storage_folders
+from copilog.sources.roots import Root, StorageFolder, folder_around
 from copilog.sources.vscode.workspace import workspace_from
 from copilog.sqliteio import remove_stale_copies
 
@@ -30,24 +30,12 @@ def discover(roots: Iterable[Root | Path | str] | None = None, *, report: Report
     `roots` may name folders to search instead: home folders, user data folders, workspace storage, or any
     folder that contains such folders at any depth.
     """
-    remove_stale_copies()
-    take_skipped_paths()
+    report = report if report is not None else Report()
     traces = TracesInMemory()
-    gathering = Gathering(report if report is not None else Report(), traces)
-    seen = SeenFolders()
     not_searched: list[tuple[Path, str]] = []
-    for root in _as_roots(roots, not_searched):
-        if not root.exists:
-            continue
-        if root.kind == "file":
-            gathering.add_file(root.path)
-            continue
-        skipped: list[tuple[Path, str]] = []
-        for folder in storage_folders(root, skipped):
-            if seen.is_new(folder):
-                gathering.add_folder(folder)
-        gathering.note_skipped(skipped)
-    gathering.note_skipped([*not_searched, *take_skipped_paths()])
+    look = Look(root for root in _as_roots(roots, not_searched) if root.exists)
+    discover_seen(look, traces, lambda _: None, report=report)
+    note_skipped(report, not_searched)
     return traces.founds()
 
 
@@ -62,7 +50,7 @@ def discover_seen(look: Look, traces: Traces, met: Callable[[list[Seen]], None],
         for seen in batch:
             if seen.folder is not None:
                 gathering.add_located(look.folders[seen.folder], seen.source, seen.found)
-    gathering.note_skipped([*look.skipped, *take_skipped_paths()])
+    note_skipped(report, look.skipped)
 
 
 def discover_in(
@@ -73,6 +61,7 @@ def discover_in(
     gathering = Gathering(report, traces, only)
     for folder in folders:
         gathering.add_folder(folder)
+    note_skipped(report)
     return traces.founds()
 
 
@@ -116,17 +105,6 @@ class Gathering:
         """Add a single file, with all its conversations; raise UsageError if its format is unknown."""
         found = found_at(path, companions=False)
         self.add(BY_NAME[found.source], found)
-
-    def note_skipped(self, skipped: Iterable[tuple[Path, str]]) -> None:
-        """Record folders that could not be searched."""
-        for path, reason in skipped:
-            ledger = self.report.open(str(path), None)
-            if reason.startswith(NOT_SEARCHED):
-                ledger.note("not-searched", reason, "info")
-            else:
-                code = "broken-link" if path.is_symlink() else "unreadable"
-                if all(note.code != code for note in ledger.notes):
-                    ledger.note(code, reason)
 
     def add(self, source: Source, found: Found) -> None:
         """Add one trace; for a file with several conversations, add each of them."""
@@ -216,12 +194,7 @@ def _companions(found: Found, folder: StorageFolder, gathering: Gathering) -> li
 
 def walk(folder: Path) -> Iterator[Path]:
     """Yield all regular files below a folder, by name; links are not followed."""
-    for parent, names, files in os.walk(folder, followlinks=False):
-        names.sort()
-        for name in sorted(files):
-            path = Path(parent, name)
-            if not path.is_symlink() and path.is_file():
-                yield path
+    yield from files_below(folder)
 
 
 def founds_in(folder: Path, report: Report, passed_over: Container[Path] = ()) -> Iterator[Found]:
@@ -235,6 +208,7 @@ def founds_in(folder: Path, report: Report, passed_over: Container[Path] = ()) -
         source = identify_or_note(probe, report)
         if source is not None:
             gathering.add(source, _found(path, source, probe, gathering))
+    note_skipped(report)
     return traces.founds()
 
 

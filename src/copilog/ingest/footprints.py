@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from copilog.ingest.scan_roots import SeenFolders
-from copilog.intake.folders import take_skipped_paths
+from copilog.intake.folders import entries_in, take_skipped_paths
 from copilog.sources import SOURCES, Found, Source
 from copilog.sources.roots import Root, StorageFolder, storage_folders
 from copilog.store.units import FileState
@@ -151,11 +151,7 @@ def _states_below(folder: str, most: int | None = _MOST_FILES) -> States:
     states: States = {}
     folders = [folder]
     while folders:
-        try:
-            entries = list(os.scandir(folders.pop()))
-        except OSError:
-            continue
-        for entry in entries:
+        for entry in entries_in(folders.pop(), may_be_link=True):
             try:
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(entry.path)

@@ -16,6 +16,7 @@ from copilog.diagnostics import Ledger, Report
 from copilog.ingest.containment import contained, enriched
 from copilog.ingest.discovery import found_at, founds_in
 from copilog.ingest.prompts import link_to_neighbours, link_within
+from copilog.ingest.skipped import note_skipped
 from copilog.ingest.unidentified import Entry, Matches, Register
 from copilog.model import Conversation, Relation
 from copilog.sources import BY_NAME, Found
@@ -189,3 +190,4 @@ def read_file(found: Found, report: Report) -> Iterator[Conversation]:
             identity.fill(conversation.workspace, found.workspace)
         conversation.application = conversation.application or found.application
         yield conversation
+    note_skipped(report)

@@ -14,7 +14,7 @@ next one, with the same result.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,11 +26,13 @@ from copilog.ingest.changes import Changes, Comparison
 from copilog.ingest.footprints import Look, Seen, signature_of_states, states_below
 from copilog.ingest.origins import Origins, Scope, list_of, named_origins, remember
 from copilog.ingest.refusals import Refusal, could_not_be_read, record_refusals, refusal_of
-from copilog.intake.folders import is_below, is_gone
+from copilog.ingest.skipped import closed_in, file_of, note_skipped, size_of
+from copilog.intake.folders import is_below, is_gone, is_still_skipped
 from copilog.sources import Found
 from copilog.sources.roots import Root
 from copilog.store.archive import Archive
 from copilog.store.database import ScanLock, transaction
+from copilog.store.ledgers import forget_ledgers, skipped_paths
 from copilog.store.times import now
 from copilog.store.units import (
     FileState,
@@ -43,6 +45,7 @@ from copilog.store.units import (
     forget_units,
     ids_of_all_units,
     keys_below,
+    paths_of_gone,
     paths_of_root,
     put_states,
     put_unit,
@@ -170,6 +173,7 @@ class _Scan:
         self.gone: set[str] = set()
         self.read_files: set[str] = set()
         self.absent: list[str] = []  # folders of the scope that do not exist now
+        self.closed: list[str] = []  # folders and files without permission
 
     # --- roots: many files, and units of one conversation each, whose traces may be in several roots -----------
 
@@ -181,6 +185,7 @@ class _Scan:
         if changes.are_none:
             self.result.files += changes.comparison.files
             self._count_unchanged(name)
+            note_skipped(self.report, look.skipped)
             return
         units = RecordedUnits(self.connection, name)
         report = Report()
@@ -201,6 +206,8 @@ class _Scan:
         from copilog.ingest.discovery import discover_seen
         from copilog.ingest.spool import Spool
 
+        back = [path for path in paths_of_gone(self.connection, name) if not is_gone(path)]
+        forget_states(self.connection, back)  # so that they are read again
         comparison = Comparison(look, self.connection, name, self.absent)
         with Spool() as spool, engine_for(self.jobs, READ_AHEAD) as engine:
 
@@ -214,9 +221,9 @@ class _Scan:
 
             discover_seen(look, spool, add_batch, report=report)
             self.result.files += comparison.files
-            closed = [*_closed_in(report), *self.absent]
-            known_paths = paths_of_root(self.connection, name)
-            gone = [path for path in known_paths if not spool.has_path(path) and not is_below(path, closed)]
+            self.closed += closed_in(report)
+            missing = [path for path in paths_of_root(self.connection, name) if not spool.has_path(path)]
+            gone = self._gone_of(missing)
             reader = engine if spool.fresh_bytes >= WORTH_PROCESSES else Serial()
             self._read_changed(reader, name, spool, units, report, units)
             self._settle(name, spool, gone)
@@ -292,9 +299,9 @@ class _Scan:
                 spool.add_unit(found, signature)
                 if known is not None:
                     read_again.add(found.key)
+        self.closed += closed_in(report)
         missing = {key: units[key] for key in looked_for if key not in met and key in units}
-        closed = _closed_in(report)
-        missing = {key: unit for key, unit in missing.items() if not self._cannot_be_checked(unit, closed)}
+        missing = self._within_reach(missing)
         self._count_unchanged(root, [*missing, *read_again])
         self._store_ledgers(report.files.values())
         self._read_units(engine, root, spool, units)
@@ -329,9 +336,11 @@ class _Scan:
         if units and before == states:
             self._count_unchanged(name)
             return
-        if units and not states:  # everything in the folder was deleted
-            self._forget(units)
-            self._settle(name, states, before)
+        if units and not states:  # everything in the folder was deleted, or is closed
+            note_skipped(self.report)
+            self.closed += closed_in(self.report)
+            self._forget(self._within_reach(units))
+            self._settle(name, states, self._gone_of(before))
             return
         named = Named(path)
         founds = named.independent_founds()
@@ -340,7 +349,7 @@ class _Scan:
         else:
             with self._engine_for(states.values(), is_much=True) as engine:
                 self._scan_discovered(engine, name, founds, units, named.report, set(units))
-        self._settle(name, states, before.keys() - states.keys())
+        self._settle(name, states, self._gone_of(before.keys() - states.keys()))
 
     def _scan_as_one(self, named: Named, name: str, signature: str, units: dict[str, Unit]) -> None:
         from copilog.store.entries import entry_of
@@ -352,8 +361,9 @@ class _Scan:
             self._store([entry], signature)
             self._index_in_bulk()
             ids.append(entry.id)
+        self.closed += closed_in(report)
         self._store_ledgers(report.files.values())
-        self._forget({key: unit for key, unit in units.items() if key != name})
+        self._forget(self._within_reach({key: unit for key, unit in units.items() if key != name}))
         self._remember(name, name, Unit(signature, ids), units.get(name))
 
     def _store_outcome(self, root: str, outcome: Outcome, units: Mapping[str, Unit]) -> None:
@@ -427,16 +437,28 @@ class _Scan:
     def _remember(self, root: str, key: str, unit: Unit, known: Unit | None) -> None:
         """Record that a unit is stored. One that lost a conversation matches no state until `_settle` reports that."""
         lost = set(known.ids) - set(unit.ids) if known is not None else set()
+        hidden = {name for name in lost if self._are_out_of_reach([name])}
+        if hidden:
+            unit = Unit("", [*unit.ids, *sorted(hidden)])
+        lost -= hidden
         if lost:
             self.lost |= lost
             self.shrunken[key] = unit
             unit = Unit("", [*unit.ids, *lost])
         put_unit(self.connection, root, key, unit)
 
-    def _cannot_be_checked(self, unit: Unit, closed: list[str]) -> bool:
-        """Return whether a file of a unit cannot be checked, so that it may still exist."""
-        paths = self.archive.paths_of(unit.ids)
-        return any(is_below(path, closed) or not (is_gone(path) or os.path.lexists(path)) for path in paths)
+    def _gone_of(self, missing: Collection[str]) -> list[str]:
+        """Return the files that no longer exist, of those that were not found; the next scan tries the others again."""
+        self.unreadable.update(path for path in missing if is_below(path, self.closed))
+        return [path for path in missing if not is_below(path, [*self.closed, *self.absent])]
+
+    def _within_reach(self, units: dict[str, Unit]) -> dict[str, Unit]:
+        return {key: unit for key, unit in units.items() if not self._are_out_of_reach(unit.ids)}
+
+    def _are_out_of_reach(self, ids: list[str]) -> bool:
+        """Return whether a file of some conversations cannot be checked, so that it may still exist."""
+        paths = self.archive.paths_of(ids)
+        return any(is_below(path, self.closed) or not (is_gone(path) or os.path.lexists(path)) for path in paths)
 
     def _forget(self, units: dict[str, Unit]) -> None:
         for unit in units.values():
@@ -466,10 +488,10 @@ class _Scan:
             if could_not_be_read(ledger):
                 self.unreadable.add(ledger.path)
             self.report.add_up(ledger)
-            file = _file_of(ledger)
+            file = file_of(ledger)
             if file not in self.read_files:  # one database holds many sessions, and each has a ledger
                 self.read_files.add(file)
-                self.result.bytes_read += _size_of(Path(file))
+                self.result.bytes_read += size_of(Path(file))
         self.archive.put_ledgers(books)
 
     def finish(self) -> None:
@@ -480,23 +502,4 @@ class _Scan:
         self.result.files_read = len(self.read_files)
         self.result.files = max(self.result.files, len(self.read_files))  # companions of a named file are read with it
         self.archive.index_pending()
-
-
-def _closed_in(report: Report) -> list[str]:
-    """Return the folders that could not be read."""
-    ledgers = report.files.values()
-    return [ledger.path for ledger in ledgers if any(note.code == "unreadable" for note in ledger.notes)]
-
-
-def _file_of(ledger: Ledger) -> str:
-    """Return the path of the file; the ledger of one session in a database is called `path#id`."""
-    if Path(ledger.path).exists():
-        return ledger.path
-    return ledger.path.rpartition("#")[0] or ledger.path
-
-
-def _size_of(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
+        forget_ledgers(self.connection, [path for path in skipped_paths(self.connection) if not is_still_skipped(path)])

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path, PurePath
-from stat import S_ISREG
 
-from copilog.intake.folders import entries_in
+from copilog.intake.folders import entries_in, is_link, is_regular_file
 from copilog.sources.base import Found
 from copilog.sources.roots import StorageFolder
 
@@ -56,14 +55,9 @@ def folder_names_in(folder: Path) -> list[str]:
 def is_plain_file(path: Path | str) -> bool:
     """Return whether there is a file that is not a link, as a link may lead anywhere.
 
-    A folder without permission is an error, which is reported, and differs from a folder without the file.
+    Links, pipes and folders without permission are noted, and differ from a folder without the file.
     """
-    try:
-        return S_ISREG(os.lstat(path).st_mode)
-    except PermissionError:
-        raise
-    except (OSError, ValueError):  # the latter for an impossible file name
-        return False
+    return is_regular_file(path)
 
 
 # Where the Copilot Chat extension stores its data, below a storage folder of VS Code.
@@ -80,7 +74,7 @@ def extension_folders(folder: StorageFolder, *names: str) -> Iterator[Path]:
     for child in folder_names_in(folder.path):
         if child.lower() == EXTENSION:
             inner = folder.path.joinpath(child, *names)
-            if not any(path.is_symlink() for path in _steps(folder.path / child, names)):
+            if not any(is_link(path) for path in _steps(folder.path / child, names)):
                 yield inner
 
 
@@ -107,11 +101,11 @@ def is_extension_folder(path: PurePath) -> bool:
 def files_of_sessions(folder: StorageFolder, *names: str) -> Iterator[tuple[Path, str]]:
     """Yield the files of these names, without links, in the sessions of a Copilot CLI home, with each session's id."""
     sessions = folder.path / SESSION_STATE
-    if folder.kind != "copilot-home" or sessions.is_symlink():
+    if folder.kind != "copilot-home" or is_link(sessions):
         return
     above, inside = f"{sessions}{os.sep}", f"{os.sep}{PurePath(*names)}"
     for session in folder_names_in(sessions):
         if is_plain_file(above + session + inside):
             path = sessions.joinpath(session, *names)
-            if not path.parent.is_symlink():
+            if not is_link(path.parent):
                 yield path, session

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from copilog.intake.folders import require_entry, unreadable
+
 RootKind = Literal[
     "vscode", "vscode-user", "vscode-storage", "vscode-workspace", "vscode-global", "copilot-home", "file"
 ]
@@ -111,8 +113,9 @@ class _Search:
                         self._report_link(entry.path)
                     else:
                         files.add(entry.name)
+            require_entry(folder)
         except OSError as error:
-            self.skipped.append((Path(folder), f"cannot be read: {error.strerror or error}"))
+            self.skipped.append((Path(folder), unreadable(error)))
             return None
         return _Names(frozenset(folders), frozenset(files))
 
@@ -158,7 +161,7 @@ class _Search:
             with os.scandir(user) as entries:
                 return any(entry.name in USER_NAMES for entry in entries)
         except OSError as error:
-            self.skipped.append((Path(user), f"cannot be read: {error.strerror or error}"))
+            self.skipped.append((Path(user), unreadable(error)))
             return False
 
     def _is_left_out(self, name: str, path: str) -> bool:

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from copilog.errors import BadFile
 from copilog.intake.files import read_bytes
+from copilog.intake.folders import is_gone, is_open, require_access, unreadable
 from copilog.jsonio import replace_lone_surrogates
 from copilog.sources.root_search import RootKind, Skipped, search
 from copilog.uris import uri_parts, uri_to_path, uri_to_string
@@ -163,7 +164,9 @@ def roots_from(path: Path, why: str = "--root", skipped: list[Skipped] | None = 
     roots = _with_linked(_roots_at(path, why, passed_over))
     if skipped is not None:
         places = {_real_path_of(root.path) for root in roots}
-        skipped += [each for each in passed_over if not (each[0].is_symlink() and _real_path_of(each[0]) in places)]
+        for path_skipped, reason in passed_over:
+            if not (os.path.islink(path_skipped) and _real_path_of(path_skipped) in places):  # noqa: PTH114
+                skipped.append((path_skipped, reason))
     return [replace(root, named=path) for root in roots]
 
 
@@ -220,7 +223,7 @@ def workspace_of(folder: Path) -> WorkspaceRecord | None:
     """Return the owner of a workspace's storage folder, or None for an empty window. Raise ValueError if unclear."""
     try:
         file = folder / "workspace.json"
-        if not file.is_file():
+        if is_gone(file):
             return None
         record = json.loads(read_bytes(file))
     except BadFile as error:
@@ -376,7 +379,7 @@ def _paths_of_storage(root: Root, skipped: list[tuple[Path, str]]) -> Iterator[t
     def enter_all_in(folder: Path) -> Iterator[Path]:
         for place in enter(folder):
             for child in _children(place):
-                if is_plain_folder(child) and _can_be_listed(child):
+                if is_plain_folder(child) and is_open(child):
                     yield child  # as reliable as resolving its path, which takes far longer
                 else:
                     yield from enter(child)
@@ -409,13 +412,14 @@ def _may_enter(folder: Path, top: Path, skipped: list[tuple[Path, str]]) -> bool
         if not target.is_relative_to(top):
             skipped.append((folder, f"is a link that leads out of {top}, to {target}"))
             return False
-        with os.scandir(target):
-            return True
+        require_access(target)
     except FileNotFoundError:
-        if folder.is_symlink():
+        if os.path.islink(folder):  # noqa: PTH114 - it raises nothing
             skipped.append((folder, "is a link that leads nowhere"))
     except OSError as error:
-        skipped.append((folder, f"cannot be read: {error.strerror or error}"))
+        skipped.append((folder, unreadable(error)))
+    else:
+        return True
     return False
 
 
@@ -465,14 +469,6 @@ def is_plain_folder(path: Path) -> bool:
     """Return whether a folder is at its path without links; never certain on Windows, which has many kinds of links."""
     try:
         return os.name == "posix" and path.name != ".." and S_ISDIR(os.lstat(path).st_mode)
-    except OSError:
-        return False
-
-
-def _can_be_listed(folder: Path) -> bool:
-    try:
-        with os.scandir(folder):
-            return True
     except OSError:
         return False
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
+from pathlib import Path
 
 import msgspec
 
 from copilog.diagnostics import Diagnostic, Ledger, Tally, add_counts
 from copilog.store.database import transaction
-from copilog.store.file_names import spelled
+from copilog.store.file_names import on_disk, spelled
 
 
 class Counts(msgspec.Struct, omit_defaults=True):
@@ -64,6 +65,23 @@ def put_ledgers(connection: sqlite3.Connection, ledgers: Iterable[Ledger], scann
             )
             connection.execute("DELETE FROM problem WHERE path = ?", (path,))
             connection.executemany("INSERT INTO problem VALUES (?, ?, ?, ?, ?, ?, ?)", _problem_rows(ledger, path))
+
+
+def skipped_paths(connection: sqlite3.Connection) -> list[Path]:
+    """Return the paths that were not read by any source: links, closed folders, pipes, devices."""
+    rows = connection.execute(
+        "SELECT DISTINCT path FROM problem WHERE source IS NULL AND code IN ('broken-link', 'not-a-file', 'unreadable')"
+    )
+    return [Path(on_disk(path)) for (path,) in rows]
+
+
+def forget_ledgers(connection: sqlite3.Connection, paths: Iterable[Path]) -> None:
+    """Delete the ledgers and problems of paths that no source reads."""
+    named = [(spelled(str(path)),) for path in paths]
+    if named:
+        with transaction(connection):
+            connection.executemany("DELETE FROM problem WHERE path = ?", named)
+            connection.executemany("DELETE FROM file WHERE path = ? AND source IS NULL AND root = ''", named)
 
 
 def mark_gone(connection: sqlite3.Connection, ids: Iterable[str], gone_at: str) -> list[str]:

@@ -216,6 +216,17 @@ def paths_of_root(connection: sqlite3.Connection, root: str) -> Iterator[str]:
     return (on_disk(path) for (path,) in rows)
 
 
+def paths_of_gone(connection: sqlite3.Connection, root: str) -> list[str]:
+    """Return the recorded files of a root that are not gone, of conversations that are."""
+    rows = connection.execute(
+        "SELECT DISTINCT file.path FROM conversation JOIN trace ON trace.conversation = conversation.rowid "
+        "JOIN file ON file.path = trace.path "
+        "WHERE conversation.gone_at IS NOT NULL AND file.root = ? AND file.gone_at IS NULL",
+        (spelled(root),),
+    )
+    return [on_disk(path) for (path,) in rows]
+
+
 class FileStates(Protocol):
     """Files with their states: a dictionary, or an object with `items`."""
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from msgspec.structs import astuple
 
+from copilog.intake.folders import is_gone
 from copilog.store.database import transaction
 from copilog.store.documents import Chapter
 from copilog.store.entries import Entry
+from copilog.store.file_names import on_disk
 from copilog.store.rows import DETAILS, ConversationRow, MessageRow, Row, columns_of
 from copilog.store.schema import MESSAGE_BITS, ROWS_VERSION, TEXT_COLUMNS
 from copilog.store.times import now
@@ -235,10 +236,10 @@ def _keep(connection: sqlite3.Connection, rowid: int, missing: list[str], signat
 
     Either the better files no longer exist, and the archive outlives them, or they were not selected this time.
     """
-    gone_at = None if any(os.path.lexists(path) for path in missing) else now()
+    are_gone = all(is_gone(on_disk(path)) for path in missing)
     connection.execute(
-        "UPDATE conversation SET signature = ?, gone_at = coalesce(gone_at, ?) WHERE rowid = ?",
-        (signature, gone_at, rowid),
+        "UPDATE conversation SET signature = ?, gone_at = CASE WHEN ? THEN coalesce(gone_at, ?) END WHERE rowid = ?",
+        (signature, are_gone, now(), rowid),
     )
 
 

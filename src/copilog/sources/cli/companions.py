@@ -13,6 +13,7 @@ from copilog.diagnostics import Ledger
 from copilog.errors import BadFile, BadRecord
 from copilog.fields import Json, take_dict, take_str
 from copilog.intake.files import read_bytes
+from copilog.intake.folders import entries_in, files_below, is_link
 from copilog.model import Document, TitleOrigin, Workspace
 from copilog.sources.cli.flat_yaml import FlatMap, read_flat_map
 from copilog.sources.folders import file_names_in, files_in, folder_names_in, is_plain_file
@@ -57,7 +58,7 @@ class Checkpoints:
     def __init__(self, folder: Path | None) -> None:
         self.all: list[Checkpoint] = []
         self.problems: list[tuple[Path, str]] = []
-        if folder is None or folder.is_symlink():
+        if folder is None or is_link(folder):
             return
         files = files_in(folder)
         titles: dict[str, str] = {}
@@ -142,11 +143,8 @@ def saved_files(session: Path) -> list[Path]:
     """Return the files that a session saved, by name. Links are not followed."""
     found: list[Path] = []
     for name in SAVED_FOLDERS:
-        if (session / name).is_symlink():
-            continue
-        for parent, folders, files in os.walk(session / name, followlinks=False):
-            folders.sort()
-            found += [path for file in sorted(files) if not (path := Path(parent, file)).is_symlink()]
+        if not is_link(session / name):
+            found += files_below(session / name)
     return found
 
 
@@ -318,20 +316,15 @@ class Companions:
 
 def _contents_of(folder: Path) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names of the plain files in a session folder, and of its folders, with one listing for all of them."""
-    try:
-        with os.scandir(folder) as entries:
-            files, folders = [], []
-            for entry in entries:
-                if entry.is_file(follow_symlinks=False):
-                    files.append(entry.name)
-                elif entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.name)
-            return frozenset(files), frozenset(folders)
-    except OSError:  # a folder that cannot be listed may still be readable
-        names = (WORKSPACE, PLAN, VSCODE, VSCODE_REQUESTS)
-        return frozenset(name for name in names if is_plain_file(folder / name)), frozenset(
-            {CHECKPOINTS, *SAVED_FOLDERS}
-        )
+    files: list[str] = []
+    folders: list[str] = []
+    for entry in entries_in(folder, may_be_link=True):
+        (files if entry.is_file(follow_symlinks=False) else folders).append(entry.name)
+    if files or folders:
+        return frozenset(files), frozenset(folders)
+    # A folder that cannot be listed may still be readable.
+    names = (WORKSPACE, PLAN, VSCODE, VSCODE_REQUESTS)
+    return frozenset(name for name in names if is_plain_file(folder / name)), frozenset({CHECKPOINTS, *SAVED_FOLDERS})
 
 
 # Where sessions are below a Copilot home, and which file belongs to which of them.
@@ -364,7 +357,7 @@ def main_file(folder: Path) -> Path | None:
     for name in (LOG, WORKSPACE, PLAN, VSCODE):
         if is_plain_file(folder / name):
             return folder / name
-    if (folder / CHECKPOINTS).is_symlink():
+    if is_link(folder / CHECKPOINTS):
         return None
     return next((path for path in files_in(folder / CHECKPOINTS) if path.suffix.lower() == ".md"), None)
 

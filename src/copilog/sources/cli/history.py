@@ -15,6 +15,7 @@ from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
 from copilog.fields import Json, rest, take_dict, take_list, take_str, text_from
+from copilog.intake.folders import is_link
 from copilog.model import (
     AnyPart,
     Conversation,
@@ -47,7 +48,7 @@ class CliHistory(Source):
 
     def locate(self, folder: StorageFolder) -> Iterator[Found]:
         place = folder.path / FOLDER
-        if folder.kind != "copilot-home" or place.is_symlink():
+        if folder.kind != "copilot-home" or is_link(place):
             return
         for path in files_in(place):
             if path.suffix.lower() == ".json":

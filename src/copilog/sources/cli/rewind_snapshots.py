@@ -20,6 +20,7 @@ from copilog.diagnostics import Ledger
 from copilog.errors import BadFile, BadRecord
 from copilog.fields import Json, rest, take_dict, take_list, take_str
 from copilog.intake.files import read_bytes
+from copilog.intake.folders import is_link
 from copilog.model import Conversation, Document, FileState, Message, Text, Turn
 from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.folders import SESSION_STATE, below, files_of_sessions, is_plain_file
@@ -160,7 +161,7 @@ class Files:
             self._ledger.note("missing-content", "an invalid backup name")
             return None
         path = self._folder / name
-        if not is_plain_file(path) or self._folder.is_symlink():
+        if not is_plain_file(path) or is_link(self._folder):
             self._ledger.note("missing-content", f"{BACKUPS}/{name} is not there")
             return None
         try:

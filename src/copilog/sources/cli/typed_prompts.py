@@ -14,6 +14,7 @@ from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
 from copilog.fields import take_time
 from copilog.intake.files import read_bytes
+from copilog.intake.folders import is_link
 from copilog.intake.records import JsonLines
 from copilog.model import Conversation
 from copilog.sources.base import Found, Probe, Source
@@ -70,7 +71,7 @@ class CliPrompts(Source):
 
 def _files_below(folder: Path) -> Iterator[Path]:
     """Yield all files below a folder, with any name, so that unreadable ones are reported."""
-    if folder.is_symlink():
+    if is_link(folder):
         return
     yield from files_in(folder)
     for inner in folders_in(folder):

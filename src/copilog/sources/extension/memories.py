@@ -5,7 +5,6 @@ Format notes: docs/formats/copilot-chat-extension.md
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile
 from copilog.intake.files import read_bytes
+from copilog.intake.folders import files_below
 from copilog.model import Conversation, Document
 from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.folders import EXTENSION, below, extension_folders
@@ -100,7 +100,7 @@ class Memories(Source):
 
     def locate(self, folder: StorageFolder) -> Iterator[Found]:
         for place in extension_folders(folder, *FOLDERS):
-            for path in _files_below(place):
+            for path in files_below(place):
                 memory = memory_at(path)
                 if memory is not None:
                     yield Found(path, self.name, native_id=memory.native_id, application=folder.application)
@@ -146,13 +146,3 @@ def _text_of(path: Path, ledger: Ledger) -> str:
         ledger.note("invalid-utf8", "the memory is not all UTF-8", "info", offset=error.start)
     ledger.used += 1
     return decoded
-
-
-def _files_below(folder: Path) -> Iterator[Path]:
-    """Yield all plain files below a folder, by name; links are not followed."""
-    for parent, names, files in os.walk(folder, followlinks=False):
-        names.sort()
-        for name in sorted(files):
-            path = Path(parent, name)
-            if not path.is_symlink() and path.is_file():
-                yield path

@@ -14,6 +14,7 @@ from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
 from copilog.fields import Json, take_str
 from copilog.intake.files import read_bytes
+from copilog.intake.folders import is_link
 from copilog.intake.records import first_record, read_records
 from copilog.model import Conversation
 from copilog.sources.base import LOG_SUFFIXES, Found, Probe, Source
@@ -40,7 +41,7 @@ class OtelFile(Source):
 
     def locate(self, folder: StorageFolder) -> Iterator[Found]:
         """Yield files of the folder that Copilot CLI has for them; VS Code writes to any path that the user sets."""
-        if folder.kind == "copilot-home" and not (folder.path / FOLDER).is_symlink():
+        if folder.kind == "copilot-home" and not is_link(folder.path / FOLDER):
             for path in files_in(folder.path / FOLDER):
                 if path.suffix.lower() == ".jsonl":
                     yield Found(path, self.name)

@@ -15,6 +15,7 @@ from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord, CopilogError
 from copilog.fields import Json, put_back, rest, take_dict, take_int, take_list, take_number, take_str
 from copilog.intake.files import read_bytes
+from copilog.intake.folders import is_regular_file
 from copilog.model import (
     Agent,
     AnyPart,
@@ -176,7 +177,7 @@ def _resolve_continuation(conversation: Conversation, path: Path) -> None:
     other = path.parent / PureWindowsPath(reference).name
     relation = Relation(kind="continuation", other_id=f"atif:{reference}", reason=reference)
     conversation.relations.append(relation)
-    if other == path or other.is_symlink() or not other.is_file():
+    if other == path or not is_regular_file(other):
         return
     try:
         values = jsonio.top_level_values(jsonio.as_utf8(read_bytes(other))[0])

@@ -15,6 +15,7 @@ from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile, BadRecord
 from copilog.intake.files import opened, read_bytes
+from copilog.intake.folders import is_regular_file
 from copilog.model import Conversation
 from copilog.sources.base import HEAD_BYTES, Found, Probe, Source, provenance_of
 from copilog.sources.replay.entries import request_name
@@ -133,7 +134,7 @@ def _is_archive(path: Path) -> bool:
 def shown_in(path: Path, ledger: Ledger) -> Iterator[Shown]:
     if path.is_dir():
         for child in sorted(path.iterdir()):
-            if child.suffix == SUFFIX and child.is_file() and not child.is_symlink():
+            if child.suffix == SUFFIX and is_regular_file(child):
                 yield Shown(f"/{child.name}", _text(read_bytes(child), ledger))
     elif _starts_with_gzip(path):
         yield from _members(path, ledger)

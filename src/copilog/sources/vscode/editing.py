@@ -15,6 +15,7 @@ from typing import Any, Literal
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile
 from copilog.intake.files import read_bytes
+from copilog.intake.folders import is_link
 from copilog.model import Conversation, FileChange, FileState
 from copilog.model.questions import unnamed_uri
 from copilog.sources.base import Found, Probe, Source, provenance_of
@@ -130,7 +131,7 @@ class Contents:
             return None
         path = self._folder / name
         try:
-            if path.is_symlink():
+            if is_link(path):
                 raise BadFile("is a link, which was not followed")
             data = read_bytes(path)
         except BadFile as error:

@@ -22,7 +22,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "diagnostics": {"model", "errors"},
     "jsonio": {"model", "errors"},
     "sqliteio": {"model", "errors", "intake"},
-    "tags": {"model", "errors"},
+    "tags": {"model", "errors", "intake"},
     "textdiff": {"model", "errors"},
     "atomic_files": {"model", "errors"},
     "text_cache": {"model", "errors"},

@@ -9,13 +9,17 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from copilog.errors import UsageError
+from copilog.errors import BadFile, UsageError
+from copilog.intake.files import read_small
+from copilog.intake.folders import is_gone
 from copilog.store.config_file import config_path
 
 if TYPE_CHECKING:
     from copilog.analysis.plans import Plan
 
 Kind = TypeVar("Kind")
+
+MOST_BYTES = 1 << 20
 
 EXAMPLE = """\
 # Folders to read besides the usual places.
@@ -115,13 +119,15 @@ def read_config() -> Config:
     """Return the settings of the config file, or defaults if there is none. Raise UsageError for an invalid file."""
     path, why = config_path()
     try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        if why == "COPILOG_CONFIG":
-            raise UsageError(f"{path}: no such config file (COPILOG_CONFIG names it)") from None
-        return Config()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: the config file cannot be read: {error}") from None
+        text = read_small(path, MOST_BYTES).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: the config file is not UTF-8: {error}") from None
+    except BadFile as error:
+        if is_gone(os.path.realpath(path)):
+            if why == "COPILOG_CONFIG":
+                raise UsageError(f"{path}: no such config file (COPILOG_CONFIG names it)") from None
+            return Config()
+        raise UsageError(f"{path}: the config file {error}") from None
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

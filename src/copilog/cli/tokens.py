@@ -7,9 +7,11 @@ import secrets
 import sys
 from pathlib import Path
 
-from copilog.errors import UsageError
+from copilog.errors import BadFile, UsageError
+from copilog.intake.files import read_small
 
 SHORTEST_TOKEN = 16
+MOST_BYTES = 4096
 
 
 def new_token() -> str:
@@ -39,10 +41,12 @@ def token_from(path: Path) -> str:
 
 def _read_token(path: Path) -> str:
     try:
+        token = read_small(path, MOST_BYTES).decode("utf-8").strip()
         is_open = sys.platform != "win32" and path.stat().st_mode & 0o077
-        token = path.read_text(encoding="utf-8").strip()
+    except BadFile as error:
+        raise UsageError(f"{path}: the token file {error}") from None
     except OSError as error:
-        raise UsageError(f"{path}: cannot read the token file: {error.strerror or error}") from None
+        raise UsageError(f"{path}: the token file cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise UsageError(f"{path}: a token is one word of at least {SHORTEST_TOKEN} ASCII characters") from None
     if is_open:

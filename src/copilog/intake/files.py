@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from copilog.errors import BadFile
+from copilog.intake.limits import MIB, megabytes
 
 BUFFER_BYTES = 1 << 20
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -48,6 +49,17 @@ def read_bytes(path: Path) -> bytes:
     """Return all bytes of a regular file. Raise BadFile with the reason if it cannot be read."""
     with opened(path) as file:
         return file.read()
+
+
+def read_small(path: Path, most: int) -> bytes:
+    """Return all bytes of a regular file that the user wrote. Raise BadFile if it cannot be read or has more bytes."""
+    with opened(path, buffering=0) as file:
+        data = bytearray()
+        while chunk := file.read(most + 1 - len(data)):
+            data += chunk
+            if len(data) > most:
+                raise BadFile(f"is larger than {megabytes(most) if most >= MIB else f'{most >> 10} KB'}", "too-large")
+    return bytes(data)
 
 
 def _open_regular(path: str, _flags: int) -> int:

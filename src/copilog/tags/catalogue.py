@@ -8,6 +8,9 @@ from typing import Literal
 
 import msgspec
 
+from copilog.errors import BadFile
+from copilog.intake.files import read_small
+
 Origin = Literal["injected", "user", "file"]
 Role = Literal["system", "user", "tool", "assistant"]
 
@@ -49,6 +52,7 @@ summary sup svg table tbody td template text textarea tfoot th thead time title 
 """
 HTML_NAMES = frozenset(_HTML.split())
 _MOST_NAMES_KEPT = 10_000
+_MOST_BYTES = 16 << 20
 
 
 class Tag(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -100,7 +104,7 @@ class Catalogue:
 
 
 def load_catalogue(path: Path | None = None) -> Catalogue:
-    """Return the bundled catalogue, or the one in a file of the same shape. Raise ValueError if the file is invalid."""
+    """Return the bundled catalogue, or the one in a file of the same shape. Raise ValueError if it is invalid."""
     return _bundled_catalogue() if path is None else _read_catalogue(path)
 
 
@@ -116,7 +120,9 @@ def _bundled_catalogue() -> Catalogue:
 
 def _read_catalogue(path: Path) -> Catalogue:
     try:
-        return Catalogue(msgspec.json.decode(path.read_bytes(), type=list[Tag]))
+        return Catalogue(msgspec.json.decode(read_small(path, _MOST_BYTES), type=list[Tag]))
+    except BadFile as error:
+        raise ValueError(f"{path}: {error}") from None
     except (msgspec.MsgspecError, ValueError) as error:
         raise ValueError(
             f"{path} is not a tag catalogue: {error}; it should be a list of objects with name, origin and roles"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -166,3 +167,63 @@ def test_files_in_an_unreadable_folder_are_reported_and_do_not_count_as_gone(
     assert [(told.path, told.code) for told in report.diagnostics()] == [(str(folder), "unreadable")]
     assert [summary.id for summary in archive.list()] == ["vscode:s-1"]
     assert scan(archive, roots=roots).gone == 0
+
+
+@pytest.fixture
+def home_with_specials(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[Path, str]:
+    """Put a pipe, a socket and a link among the sessions of a home; returns why each is not read."""
+    sessions, target = home.workspace(1) / "chatSessions", tmp_path / "elsewhere.json"
+    target.write_text("{}")
+    os.mkfifo(sessions / "pipe.json")
+    (sessions / "link.json").symlink_to(target)
+    monkeypatch.chdir(sessions)  # names of sockets are short
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket.json")
+    return {
+        sessions / "pipe.json": "is a pipe",
+        sessions / "socket.json": "is a socket",
+        sessions / "link.json": str(target),
+    }
+
+
+def test_every_command_reports_pipes_sockets_and_links_among_files(
+    home_with_specials: dict[Path, str], tmp_path: Path
+) -> None:
+    home, archive = tmp_path / "home", tmp_path / "archive.db"
+    for command in (
+        ["scan", "--root", home, "--archive", archive],
+        ["scan", "--archive", archive],
+        ["list", "--archive", archive],
+        ["list", "--archive", archive, "--root", home],
+        ["problems", "--archive", archive, "--no-scan"],
+        ["list", "--root", home, "--live"],
+        ["show", "--root", home, "s-1"],
+        ["doctor", "--root", home],
+        ["inspect", home],
+        ["inspect", home, "--json"],
+        ["extract", home, "-o", tmp_path / "out.jsonl"],
+    ):
+        done = run(*command)
+
+        assert done.code == 0, (command, done.err)
+        for path, reason in home_with_specials.items():
+            lines = [line for line in (done.out + done.err).splitlines() if path.name in line]
+            assert any(reason in line for line in lines) or reason in done.out, (command, path)
+
+
+def test_inspect_counts_what_was_not_read_by_itself(home_with_specials: dict[Path, str], tmp_path: Path) -> None:
+    assert "; 0 of unknown format; 0 bad records; 3 not read" in run("inspect", tmp_path / "home").err
+
+
+def test_a_problem_ends_with_what_caused_it(
+    home_with_specials: dict[Path, str], tmp_path: Path, archive: Archive
+) -> None:
+    roots = find_roots([tmp_path / "home"])
+    scan(archive, roots=roots)
+    assert {problem.code for problem in archive.problems()} == {"broken-link", "not-a-file"}
+
+    for path in home_with_specials:
+        path.unlink()
+    scan(archive, roots=roots)
+
+    assert archive.problems() == []

@@ -174,8 +174,8 @@ def test_skipped_entries_of_a_folder_are_reported(tmp_path: Path) -> None:
     assert [file.shown for file in files] == [f"{folder}/a.jsonl"]
     assert [(entry.shown.removeprefix(f"{folder}/"), entry.note, entry.code) for entry in left_out] == [
         ("gone.jsonl", "is a link that leads nowhere", "broken-link"),
-        ("out.jsonl", "is a link out of the folder, and was not followed", "broken-link"),
-        ("outer", "is a link out of the folder, and was not followed", "broken-link"),
+        ("out.jsonl", f"is a link out of the folder, to {outside}, and was not followed", "broken-link"),
+        ("outer", f"is a link out of the folder, to {tmp_path}, and was not followed", "broken-link"),
         ("pipe.jsonl", "is a pipe, not a file", "unreadable"),
     ]
 

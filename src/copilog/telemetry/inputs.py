@@ -298,7 +298,7 @@ def _reason_against(entry: os.DirEntry[str], root: str) -> tuple[str, str] | Non
     if not stat.S_ISDIR(mode) and not _is_named_so(entry):
         return None
     if entry.is_symlink() and not Path(os.path.realpath(entry.path)).is_relative_to(root):
-        return "is a link out of the folder, and was not followed", "broken-link"
+        return f"is a link out of the folder, to {os.path.realpath(entry.path)}, and was not followed", "broken-link"
     if stat.S_ISDIR(mode) or stat.S_ISREG(mode):
         return None
     return f"is {_special(mode)}, not a file", "unreadable"

@@ -14,8 +14,10 @@ import pytest
 from copilog import Report
 from copilog.ingest import discover, find_roots
 from copilog.ingest.scanning import scan
+from copilog.sample import home as sample_home
 from copilog.sources.roots import roots_from
 from copilog.store.archive import Archive
+from copilog.store.units import recorded_origins
 from tests.cli.homes import Home, run, session
 
 
@@ -53,9 +55,42 @@ def test_a_link_where_a_program_keeps_its_data_is_followed(home: Home, tmp_path:
 
     assert ids == ["s-1"]
     assert list(report.diagnostics()) == []
-    if name != "Code":
-        whys = {root.path: root.why for root in roots_from(tmp_path / "home")}
-        assert whys[target] == f"link at {tmp_path / 'home' / '.config' / name}"
+    whys = {root.path: root.why for root in roots_from(tmp_path / "home")}
+    assert whys[target] == f"link at {tmp_path / 'home' / '.config' / name}"
+
+
+def test_a_linked_home_of_copilot_cli_is_read_at_its_target(tmp_path: Path, archive: Archive) -> None:
+    home = Path(shutil.copytree(sample_home(), tmp_path / "home"))
+    before = found(home)[0]
+    target = moved(home / ".copilot", tmp_path / "dotfiles" / "copilot")
+
+    ids, report = found(home)
+    checked = run("doctor", "--root", home)
+    scan(archive, roots=find_roots([home]))
+
+    assert ids == before
+    assert [note for note in report.diagnostics() if note.code == "broken-link"] == []
+    assert f"{target}  (link at {home / '.copilot'})" in checked.out
+    assert "not followed" not in checked.out + checked.err
+    assert [problem for problem in archive.problems() if problem.code == "broken-link"] == []
+    assert {str(target)} == {str(Path(path).parents[2]) for path in paths_of_the_cli(archive)}
+
+
+def paths_of_the_cli(archive: Archive) -> list[str]:
+    rows = archive.connection.execute(
+        "SELECT path FROM trace WHERE source = 'cli-events' AND path LIKE '%events.jsonl'"
+    )
+    return [path for (path,) in rows]
+
+
+def test_roots_that_a_link_leads_to_belong_to_the_folder_that_was_named(
+    home: Home, tmp_path: Path, archive: Archive
+) -> None:
+    moved(tmp_path / "home" / ".config" / "Code" / "User", tmp_path / "dotfiles" / "User")
+
+    scan(archive, roots=find_roots([tmp_path / "home"]))
+
+    assert recorded_origins(archive.connection) == [(str(tmp_path / "home"), "roots", None)]
 
 
 def test_a_link_to_a_link_is_followed(home: Home, tmp_path: Path) -> None:

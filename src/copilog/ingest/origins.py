@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from copilog.errors import CopilogError, UsageError
 from copilog.ingest.scan_roots import find_roots
-from copilog.sources.roots import Root
+from copilog.sources.roots import LINK, Root
 from copilog.store.archive import Archive
 from copilog.store.database import archive_path, own_archive_path, real_path
 from copilog.store.units import MACHINE, paths_of_root, put_origin, recorded_origins
@@ -53,7 +53,7 @@ def scope_of(roots: Sequence[Root]) -> Scope:
     """Return the scope of these roots: conversations that were discovered in it, and no longer are, are gone."""
     absent = [str(root.path) for root in roots if root.why == CONFIGURED and not root.exists]
     there = [root for root in roots if root.exists]
-    if all(root.why in NAMED for root in roots):
+    if all(root.why in NAMED or root.why.startswith(LINK) for root in roots):
         return Scope(list_of(str(root.named or root.path) for root in roots), there, absent)
     return Scope(MACHINE, there, absent)
 

@@ -22,7 +22,7 @@ from copilog.errors import BadFile
 from copilog.intake.files import read_bytes
 from copilog.intake.folders import is_gone, is_open, require_access, unreadable
 from copilog.jsonio import replace_lone_surrogates
-from copilog.sources.root_search import RootKind, Skipped, search
+from copilog.sources.root_search import COPILOT_FOLDERS, RootKind, Skipped, search
 from copilog.uris import uri_parts, uri_to_path, uri_to_string
 
 StorageKind = Literal["workspace", "global", "profile", "copilot-home"]
@@ -79,6 +79,7 @@ _LINKED: Mapping[RootKind, Mapping[str, RootKind]] = {
     "vscode-user": {"workspaceStorage": "vscode-storage", "globalStorage": "vscode-global"},
 }
 _COPILOT_FOLDERS = (".copilot", ".local/state/.copilot", ".config/.copilot")
+LINK = "link at "  # begins the `why` of a root that a link leads to
 _NOBODYS_FOLDERS = {"All Users", "Default", "Default User", "Public"}
 
 
@@ -206,6 +207,8 @@ def folder_around(path: Path) -> StorageFolder | None:
             return _storage_folder("global", folder, folder.parent)
         if folder.name == ".copilot":
             return StorageFolder(folder, "copilot-home", None, None)
+        if folder.name in COPILOT_FOLDERS:
+            return StorageFolder(folder.parent, "copilot-home", None, None)
     if path.parent.name == "chatSessions":
         return StorageFolder(path.parent.parent, "workspace", None, None)
     if path.parent.name in ("emptyWindowChatSessions", "transferredChatSessions"):
@@ -433,7 +436,7 @@ def _with_linked(roots: Iterable[Root]) -> list[Root]:
     Such a target is a root of its own, so that a `User` in a folder of dotfiles is read. Each folder is a root once,
     so a circle of links ends.
     """
-    found = _each_once(roots)
+    found = [_at_target(root) for root in _each_once(roots)]
     known = {_real_path_of(root.path) for root in found}
     for root in found:  # grows during the loop
         top = os.path.realpath(root.path)
@@ -442,8 +445,15 @@ def _with_linked(roots: Iterable[Root]) -> list[Root]:
             target = Path(os.path.realpath(link))
             if not target.is_relative_to(top) and _is_folder(target) and _real_path_of(target) not in known:
                 known.add(_real_path_of(target))
-                found.append(Root(kind, target, root.application, f"link at {link}", exists=True))
+                found.append(Root(kind, target, root.application, f"{LINK}{link}", exists=True))
     return found
+
+
+def _at_target(root: Root) -> Root:
+    """Return the root; if it is a link to a folder, the target with the same data."""
+    if not (root.exists and os.path.islink(root.path)):  # noqa: PTH114 - it raises nothing
+        return root
+    return replace(root, path=Path(os.path.realpath(root.path)), why=f"{LINK}{root.path}")
 
 
 def _real_path_of(path: Path) -> str:

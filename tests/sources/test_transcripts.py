@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copilog.model import Thinking, Unknown, parts_of
+from copilog.model import Thinking, Unknown, parts_of, prose_of
 from copilog.sources.base import Probe
 from copilog.sources.extension.transcripts import Transcripts
 from copilog.sources.roots import StorageFolder
@@ -162,6 +162,43 @@ def test_the_order_of_the_lines_counts_and_not_their_times(tmp_path: Path) -> No
     path = transcript(tmp_path, late, asked("second"))
 
     assert prose_by_role(read_one(SOURCE, path)[0]) == [("user", "first"), ("user", "second")]
+
+
+def test_what_a_sub_agent_says_is_below_its_call_and_the_rest_its_callers(tmp_path: Path) -> None:
+    asking = answered("I ask.", "c1")
+    asking["data"]["toolRequests"][0].update(name="runSubagent", arguments='{"prompt": "Paint the wall."}')
+    path = transcript(
+        tmp_path,
+        asked("A painter, please"),
+        event("assistant.turn_start", {"turnId": "0"}),
+        asking,
+        event("tool.execution_start", {"toolCallId": "c1", "toolName": "runSubagent"}),
+        asked("Paint the wall."),
+        event("assistant.turn_start", {"turnId": "0"}),
+        answered("Painted.", "c2"),
+        event("assistant.turn_end", {"turnId": "0"}),
+        event("tool.execution_complete", {"toolCallId": "c1", "success": True}),
+        answered("", "c3"),
+        answered("Done."),
+        event("assistant.turn_end", {"turnId": "0"}),
+        asked("Paint the wall."),
+        answered("I did."),
+    )
+    conversation, _ = read_one(SOURCE, path)
+
+    assert [(one.turn, one.parent_call_id, prose_of(one.parts)) for one in conversation.messages] == [
+        (0, None, "A painter, please"),
+        (0, None, "I ask."),
+        (0, "c1", "Paint the wall."),
+        (0, "c1", "Painted."),
+        (0, None, ""),
+        (0, None, "Done."),
+        (1, None, "Paint the wall."),
+        (1, None, "I did."),
+    ]
+    first = conversation.turns[0]
+    assert [(one.id, one.call_ids) for one in first.rounds] == [("0", ["c1", "c3"])]
+    assert first.status == "complete"
 
 
 def test_a_repeated_event_is_read_once(tmp_path: Path) -> None:

@@ -150,6 +150,9 @@ class Transcript:
         self.first_at: datetime | None = None
         self.last_at: datetime | None = None
         self._calls: dict[str, ToolCall] = {}
+        self._open: dict[str, ToolCall] = {}  # calls of the current turn that have not ended
+        self._callers: list[str] = []  # calls whose sub-agents are at work, the last begun at the end
+        self._callers_round: Round | None = None  # the main agent's, which continues after its sub-agents
         self._round: Round | None = None
         self._is_answered = False
         self._is_replayed = False  # the current turn was written later
@@ -201,10 +204,21 @@ class Transcript:
         event.data.clear()
 
     def _add_user_message(self, event: Event) -> None:
-        self._begin_turn(event)
         attachments = take_list(event.data, "attachments") or []
-        text = event.data.pop("content", None)
-        self._add("user", [Text(text=text_from(text) or ""), *map(_attachment_from, attachments)], event.at)
+        text = text_from(event.data.pop("content", None)) or ""
+        caller = self._caller_of(text)
+        if caller is None:
+            self._begin_turn(event)
+        else:
+            self._callers_round = self._callers_round if self._callers else self._round
+            self._callers.append(caller.id)
+            self._round = None
+        self._add("user", [Text(text=text), *map(_attachment_from, attachments)], event.at)
+
+    def _caller_of(self, text: str) -> ToolCall | None:
+        """Return the call under way that gave this prompt to a sub-agent: it is written as a user's prompt is."""
+        waiting = (call for call in self._open.values() if call.id not in self._callers)
+        return next((call for call in waiting if _asks_subagent(call, text)), None)
 
     def _begin_round(self, event: Event) -> None:
         number = take_str(event.data, "turnId")
@@ -216,7 +230,8 @@ class Transcript:
         else:
             turn = self._turn(event)
         self._round = Round(id=number, started_at=event.at)
-        turn.rounds.append(self._round)
+        if not self._callers:
+            turn.rounds.append(self._round)
 
     def _answered(self, event: Event) -> None:
         self._turn(event)
@@ -235,7 +250,8 @@ class Transcript:
         put_back(event.data, "toolRequests", unread)
         message = self._add("assistant", [*parts, *calls], event.at)
         message.id = message_id
-        self._is_answered = not calls
+        if not self._callers:
+            self._is_answered = not calls
         if self._round is not None:
             self._round.text += content
             self._round.thinking = thought if self._round.thinking is None else self._round.thinking
@@ -255,7 +271,7 @@ class Transcript:
         call.native_ids = [native_id] if native_id != call.id else []
         call.round_id = self._round.id if self._round is not None else None
         call.extra = rest(item)
-        self._calls[call.id] = call
+        self._calls[call.id] = self._open[call.id] = call
         return call
 
     def _call_began(self, event: Event) -> None:
@@ -279,6 +295,7 @@ class Transcript:
         if success is not None:
             call.status = "complete" if success else "failed"
         call.elapsed_ms = ms_between(call.started_at, event.at)
+        self._end_call(call)
         result = take_dict(event.data, "result")  # declared by the writer, but never written so far, like `error`
         error = take_dict(event.data, "error") or {}
         message = take_str(error, "message") or take_str(event.data, "error")
@@ -292,13 +309,20 @@ class Transcript:
         part.extra = rest(result or {})
         self._add("tool", [part], event.at)
 
+    def _end_call(self, call: ToolCall) -> None:
+        """Note that a call has ended: what follows a sub-agent is its caller's again."""
+        self._open.pop(call.id, None)
+        if call.id in self._callers:
+            self._callers.remove(call.id)
+            self._round = None if self._callers else self._callers_round
+
     def _end_round(self, event: Event) -> None:
         number = take_str(event.data, "turnId")
         if self._round is not None and self._round.id == number:
             elapsed_ms = ms_between(self._round.started_at, event.at)
             if elapsed_ms is not None:
                 self._round.extra = {**(self._round.extra or {}), "elapsed_ms": elapsed_ms}
-        if self.turns:
+        if self.turns and not self._callers:
             self.turns[-1].timing.completed_at = event.at
             if self._is_answered:
                 self.turns[-1].status = "complete"
@@ -309,6 +333,8 @@ class Transcript:
     def _begin_turn(self, event: Event) -> Turn:
         self._round = None
         self._is_answered = self._is_replayed = False
+        self._open.clear()
+        self._callers.clear()
         turn = Turn(index=len(self.turns), pointer=f"line:{event.line}")
         turn.timing.started_at = event.at
         self.turns.append(turn)
@@ -336,7 +362,8 @@ class Transcript:
 
     def _add(self, role: Role, parts: list[AnyPart], at: datetime | None) -> Message:
         turn = self.turns[-1].index if self.turns else None
-        message = Message(role=role, parts=parts, turn=turn, created_at=at)
+        caller = self._callers[-1] if self._callers else None
+        message = Message(role=role, parts=parts, turn=turn, parent_call_id=caller, created_at=at)
         self.messages.append(message)
         return message
 
@@ -366,6 +393,13 @@ def _attachment_from(item: Any) -> AnyPart:
     made.notes = {"more of it": more} if more else {}
     made.extra = rest(item)
     return made
+
+
+def _asks_subagent(call: ToolCall, text: str) -> bool:
+    """Return whether a call has a text as the prompt among its arguments."""
+    arguments = _parsed(call.arguments)
+    prompt = arguments.get("prompt") if isinstance(arguments, dict) else None
+    return isinstance(prompt, str) and bool(prompt.strip()) and prompt.strip() == text.strip()
 
 
 def _parsed(arguments: str | None) -> Any:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from copilog.model import Attachment, Compaction, Prompt, Text, Thinking, messages_of, title_of
+from copilog.model import Attachment, Compaction, Prompt, Text, Thinking, ToolCall, messages_of, title_of
 from tests.sources.cli_builders import SESSION, Log, log_path, notice, only, parts_like, read_cleanly, read_log, roles
 
 
@@ -431,3 +431,24 @@ def test_pieces_that_are_no_objects_are_bad_parts(tmp_path: Path) -> None:
         (2, "/data/attachments/0"),
         (3, "/data/toolRequests/0"),
     ]
+
+
+def test_a_call_that_the_program_makes_by_itself_is_not_the_models(tmp_path: Path) -> None:
+    reading = {"toolCallId": "c2", "name": "read_bash", "arguments": {"shellId": "0"}, "toolTitle": "Read shell output"}
+    of_model = {"model": "opus", "turnId": "0", "interactionId": "i1"}
+    log = Log().start().ask(interactionId="i1")
+    log.add("assistant.turn_start", {"turnId": "0", "interactionId": "i1"}).call("c1", "bash", **of_model)
+    log.begin("c1", "bash", turnId="0").end("c1", turnId="0", model="opus")
+    log.add("assistant.message", {"messageId": "m2", "content": "", "toolRequests": [reading]})
+    log.begin("c2", "read_bash").end("c2", "completed with exit code 6").say("Done.", **of_model)
+    conversation = read_cleanly(tmp_path, log)
+
+    found = [
+        (message.role, message.model, part.id, part.origin, part.status)
+        for message in conversation.messages
+        for part in message.parts
+        if isinstance(part, ToolCall)
+    ]
+    assert found == [("assistant", "opus", "c1", None, "complete"), ("system", None, "c2", "program", "complete")]
+    assert [one.call_ids for one in conversation.turns[0].rounds] == [["c1"]]
+    assert {one.turn for one in conversation.messages} == {0}

@@ -73,7 +73,7 @@ class ToolCall(Part, tag="tool-call", gc=False, kw_only=True):
     tool_id: str | None = None  # the registered name
     message: str | None = None  # what the user saw
     title: str | None = None
-    origin: str | None = None  # internal, extension, mcp, user, external
+    origin: str | None = None  # internal, extension, mcp, user, external, program
     server: str | None = None  # of an MCP tool; else the extension
     approval: Approval | None = None
     subagent: SubAgent | None = None

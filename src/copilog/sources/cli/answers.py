@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from copilog.derive.tool_names import SHELL_READERS, tool_key
 from copilog.fields import Json, put_back, rest, strings_at, take_dict, take_list, take_str
 from copilog.model import (
     Message,
@@ -12,6 +13,7 @@ from copilog.model import (
     Round,
     Text,
     Thinking,
+    ToolCall,
     Turn,
     UsedReference,
 )
@@ -23,6 +25,16 @@ from copilog.sources.cli.tool_parts import parts_at_start
 
 # Answers: the text and thinking of the assistant, the tools that it requested, and its rounds.
 
+OF_PROGRAM = "program"  # `origin` of a call that the program made by itself
+READERS = SHELL_READERS | {"readagent"}
+FROM_MODEL = (
+    "model",
+    "apiCallId",
+    "interactionId",
+    "turnId",
+    "outputTokens",
+)  # a message of the model has some of them
+
 
 def assistant_message(reader: Reader, event: Event) -> None:
     data = event.data
@@ -32,7 +44,8 @@ def assistant_message(reader: Reader, event: Event) -> None:
     if reader.deltas.waiting:
         message_id = data.get("messageId")
         reader.deltas.complete(reader, "message", message_id if isinstance(message_id, str) else None)
-    message = reader.add(event, "assistant", [], turn=turn, parent=parent)
+    is_of_program = _is_of_program(data)
+    message = reader.add(event, "system" if is_of_program else "assistant", [], turn=turn, parent=parent)
     if turn.mode is not None:
         message.mode = turn.mode.id
     text = take_str(data, "reasoningText")
@@ -49,10 +62,13 @@ def assistant_message(reader: Reader, event: Event) -> None:
     open_round = reader.turns.round_of(parent)
     requests = take_list(data, "toolRequests")
     if requests:
-        _add_calls(reader, event, message, requests, open_round)
+        _add_calls(reader, event, message, requests, None if is_of_program else open_round)
     if open_round is not None and data.get("turnId") == open_round.id:
         data.pop("turnId", None)
-    reader.models.set_model_of(message, take_str(data, "model"), open_round.model if open_round else None)
+    if is_of_program:
+        _mark_calls(message)
+    else:
+        reader.models.set_model_of(message, take_str(data, "model"), open_round.model if open_round else None)
     reader.meter.add_message(data, message.model, turn, parent)
     if parent is None:
         reader.models.correct_turn(turn, message)
@@ -63,6 +79,30 @@ def assistant_message(reader: Reader, event: Event) -> None:
     if "serverTools" in data:
         _read_server_tools(data, message)
     message.extra = event.extra()
+
+
+def _is_of_program(data: Json) -> bool:
+    """Return whether the program wrote a message by itself, to read the output of what has ended.
+
+    It names neither a model nor a round, and its calls have no type.
+    """
+    requests = data.get("toolRequests")
+    if data.get("content") or data.get("reasoningText") or not isinstance(requests, list) or not requests:
+        return False
+    return not any(name in data for name in FROM_MODEL) and all(_reads_output(request) for request in requests)
+
+
+def _reads_output(request: object) -> bool:
+    if not isinstance(request, dict) or "type" in request:
+        return False
+    name = request.get("name")
+    return isinstance(name, str) and tool_key(name) in READERS
+
+
+def _mark_calls(message: Message) -> None:
+    for part in message.parts:
+        if isinstance(part, ToolCall):
+            part.origin = OF_PROGRAM
 
 
 def _add_reasoning(reader: Reader, text: str, message: Message) -> None:

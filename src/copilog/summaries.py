@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from copilog.derive import model_of, without_superseded
+from copilog.derive import has_nothing, model_of, without_superseded
 from copilog.derive.line_counts import counted_edits
 from copilog.derive.outcomes import count_failures
 from copilog.derive.prompts import HISTORIES
@@ -18,7 +18,7 @@ from copilog.diagnostics import Report
 from copilog.errors import BadFile
 from copilog.ingest import read
 from copilog.intake.files import opened
-from copilog.model import Conversation, TitleOrigin, ToolCall, is_empty, parts_of, title_of
+from copilog.model import Conversation, TitleOrigin, ToolCall, parts_of, title_of
 from copilog.sources import Found
 
 
@@ -130,7 +130,7 @@ def _is_only_indexed(found: Found) -> bool:
 
 def of_conversation(conversation: Conversation) -> Summary:
     """Return the summary of a conversation that was read; superseded turns are not counted."""
-    title = title_of(conversation)
+    title, is_empty = title_of(conversation), has_nothing(conversation)
     conversation = without_superseded(conversation)
     models: dict[str, None] = {}
     modes: dict[str, None] = {}
@@ -153,7 +153,7 @@ def of_conversation(conversation: Conversation) -> Summary:
         workspace=workspace.folder if workspace else None,
         started_at=conversation.started_at,
         updated_at=conversation.updated_at,
-        is_empty=is_empty(conversation),
+        is_empty=is_empty,
         turns=len(conversation.turns),
         tool_calls=len(calls),
         edits=len(counted_edits(conversation)),

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
+from copilog import summaries
 from copilog.derive import (
     ends_of,
+    has_nothing,
     in_reading_order,
     only_traces,
     reason_of,
@@ -14,6 +17,7 @@ from copilog.derive import (
     without_superseded,
 )
 from copilog.model import Branch, Conversation, FileState, Message, Text, Turn
+from copilog.store.entries import entry_of
 from tests.branched import COPY, FROM_COPY, FROM_TRUNK, THIRD, TRUNK, branched_conversation
 
 
@@ -51,6 +55,16 @@ def test_superseded_turns_are_left_out_with_their_messages_and_edits() -> None:
     assert {change.turn for change in left.file_changes} == {0, 2, 3, 4, 6}
     assert "ghost" not in msgspec.json.encode(left).decode()
     assert len(conversation.turns) == 7  # the original is as it was
+
+
+@pytest.mark.parametrize(("reason", "expected"), [("undone", False), ("removed", True), ("replaced", True)])
+def test_a_conversation_with_nothing_but_undone_turns_is_not_empty(reason: str, expected: bool) -> None:
+    conversation = plain(Turn(index=0, superseded=reason), Turn(index=1, superseded=reason))
+
+    assert has_nothing(conversation) is expected
+    assert summaries.of_conversation(conversation).is_empty is expected
+    assert bool(entry_of(conversation).row.is_empty) is expected
+    assert has_nothing(plain())
 
 
 def test_messages_without_a_turn_stay() -> None:

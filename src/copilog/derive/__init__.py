@@ -9,6 +9,7 @@ from copilog.derive.conclude import conclude
 from copilog.derive.counting import (
     Placed,
     ends_of,
+    has_nothing,
     in_reading_order,
     is_branched,
     only_traces,
@@ -33,6 +34,7 @@ __all__ = [
     "agent_name",
     "conclude",
     "ends_of",
+    "has_nothing",
     "in_reading_order",
     "is_branched",
     "is_counted",

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from copilog.model import Branch, Conversation, FileEdit, Turn, is_counted
+from copilog.model import Branch, Conversation, FileEdit, Turn, is_counted, is_empty
 
 # Texts for the reasons why a turn no longer counts.
 REASONS = {
@@ -86,6 +86,15 @@ def without_superseded(conversation: Conversation) -> Conversation:
     if not superseded:
         return conversation
     return _with_turns(conversation, {turn.index for turn in conversation.turns} - superseded)
+
+
+def has_nothing(conversation: Conversation) -> bool:
+    """Return whether a list leaves a conversation out: no turn counts, none can be redone, nothing else is to read.
+
+    An undone turn stays where it was until the next prompt is sent. A removed one is gone.
+    """
+    is_undone = any(turn.superseded == "undone" for turn in conversation.turns)
+    return not is_undone and is_empty(without_superseded(conversation))
 
 
 def is_branched(conversation: Conversation) -> bool:

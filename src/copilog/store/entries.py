@@ -13,12 +13,12 @@ from itertools import chain
 import msgspec
 
 from copilog import jsonio
-from copilog.derive import agent_name, model_of, superseded_indexes, without_superseded
+from copilog.derive import agent_name, has_nothing, model_of, superseded_indexes, without_superseded
 from copilog.derive.failures import has_failed
 from copilog.derive.models import model_of_message
 from copilog.derive.outcomes import count_failures
 from copilog.derive.prompts import queued_keys
-from copilog.model import Conversation, Turn, is_empty, title_of
+from copilog.model import Conversation, Turn, title_of
 from copilog.store import details
 from copilog.store.details import mode_of
 from copilog.store.documents import Chapter, document_of, without_half_characters
@@ -106,10 +106,13 @@ def _counted_row(
     title = title_of(conversation)
     superseded = superseded_indexes(conversation)
     edits = sum(row.is_counted for row in edit_rows if row.turn not in superseded)
+    is_empty = has_nothing(conversation)
     if superseded:
         conversation = without_superseded(conversation)
         calls = Calls(conversation)
-    return _conversation_row(conversation, title, calls, edits, digest)
+    row = _conversation_row(conversation, title, calls, edits, digest)
+    row.is_empty = int(is_empty)
+    return row
 
 
 def _conversation_row(
@@ -145,7 +148,7 @@ def _conversation_row(
         agents=_names(_agents(turns, calls)),
         skills=_names(skill.name for turn in turns for skill in turn.skills if skill.is_loaded),
         marks=_names(conversation.marks),
-        is_empty=int(is_empty(conversation)),
+        is_empty=0,  # set by the caller, who knows the superseded turns
         digest=digest,
     )
 

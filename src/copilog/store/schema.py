@@ -16,11 +16,11 @@ DETAIL_TABLES = (
     "turn", "tool_call", "file_edit", "token_usage", "skill", "trace", "spend", "prompt_share", "relation",
     "queued_prompt",
 )  # fmt: skip
-# Of what `entries` makes of a conversation. Rows of an earlier version are made again from the document.
-ROWS_VERSION = 11
+# Version of the rows that `entries` makes. Rows of an earlier version are rebuilt from the document.
+ROWS_VERSION = 12
 # SQL for how a turn ends that was not answered.
 UNANSWERED = "('failed', 'cancelled')"
-# What people and frames read.
+# Views for users and data frames.
 VIEWS = (
     "conversations", "messages", "turns", "tool_calls", "file_edits", "usage", "spending", "prompt_shares", "skills",
     "relations", "traces", "files", "problems",

@@ -57,6 +57,21 @@ def test_the_tools_that_write(name: str, arguments: Json, action: str, tmp_path:
     assert (edit.action, edit.path, edit.diff) == (action, "/home/ana/x", None)
 
 
+@pytest.mark.parametrize(
+    ("text", "shown", "added"),
+    [("", "+\n", 0), ("a\nb\n", "+a\n+b\n+\n", 2), ("a\n\n", "+a\n+\n", 2), ("a\n", "+a\n", 1), ("\n", "+\n+\n", 1)],
+)
+def test_the_end_of_a_new_file_is_not_a_line(text: str, shown: str, added: int, tmp_path: Path) -> None:
+    diff = NEW_FILE.replace("+1,1", f"+1,{shown.count('+')}").replace("+rate = 7\n", shown)
+    log = Log().start().ask()
+    log.run("c1", "create", {"path": "/home/ana/shop/tax.py", "file_text": text}, result={"detailedContent": diff})
+    patch = "\n".join(["*** Begin Patch", "*** Add File: tax.py", *(f"+{line}" for line in text.splitlines())])
+    log.run("c2", "apply_patch", f"{patch}\n*** End Patch", result={"detailedContent": diff})
+
+    edits = parts_like(read_cleanly(tmp_path, log), FileEdit)
+    assert [(edit.action, edit.added, edit.removed) for edit in edits] == [("create", added, 0)] * 2
+
+
 def test_viewing_a_file_is_not_an_edit_even_if_shown_as_a_diff(tmp_path: Path) -> None:
     log = Log().start().ask().run("c1", "str_replace_editor", {"command": "view", "path": "/x"}, content=DIFF)
 

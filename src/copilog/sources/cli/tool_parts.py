@@ -6,6 +6,7 @@ import re
 from pathlib import PurePath
 from typing import Any, Literal
 
+from copilog.derive.edit_arguments import lines_in_arguments
 from copilog.model import AnyPart, FileEdit, Terminal, TodoItem, TodoList
 from copilog.sources.cli.tool_calls import Call
 from copilog.textdiff import count_changes
@@ -168,6 +169,8 @@ def _diffs_in(detail: str) -> list[str]:
 
 def _file_edit(call: Call, action: Action, path: str | None, diff: str | None) -> FileEdit:
     added, removed = count_changes(diff) if diff is not None else (None, None)
+    if action == "create" and diff is not None and added and _counts_end(call, path, diff, added):
+        added -= 1
     return FileEdit(
         action=action,
         path=path,
@@ -178,6 +181,15 @@ def _file_edit(call: Call, action: Action, path: str | None, diff: str | None) -
         call_id=call.part.id,
         native=call.part.name,
     )
+
+
+def _counts_end(call: Call, path: str | None, diff: str, added: int) -> bool:
+    """Return whether the diff of a new file shows the end of its last line, or an empty file, as one more line."""
+    if not diff.endswith(("\n+\n", "\n+")):
+        return False
+    written = list(lines_in_arguments(call.part.arguments))
+    found = [lines for name, lines in written if len(written) == 1 or _is_end_of(path or name, name)]
+    return len(found) == 1 and len(found[0].added) == added - 1
 
 
 def _action_in(diff: str) -> Action:

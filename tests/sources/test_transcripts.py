@@ -201,6 +201,33 @@ def test_what_a_sub_agent_says_is_below_its_call_and_the_rest_its_callers(tmp_pa
     assert first.status == "complete"
 
 
+@pytest.mark.parametrize(
+    ("own", "other", "expected"),
+    [
+        ('"One?"', '{"sessionId":"s1"} "Three?"', [None, "removed", None]),
+        ('"One?" "Three?"', '{"sessionId":"s1"} "Three?"', [None, None, None]),
+        ('"One?"', '{"sessionId":"s9"} "Three?"', [None, None, None]),
+        ('"One?"', '{"sessionId":"s1"} "One?"', [None, None, None]),
+        (None, '{"sessionId":"s1"} "Three?"', [None, None, None]),
+    ],
+)
+def test_a_prompt_of_a_fork_does_not_count(
+    own: str | None, other: str, expected: list[str | None], tmp_path: Path
+) -> None:
+    path = transcript(tmp_path, asked("One?"), answered("Yes."), asked("Three?"), asked("Lost?"))
+    folder = tmp_path / "chatSessions"
+    folder.mkdir()
+    if own is not None:
+        (folder / "s1.jsonl").write_text(own)
+    (folder / "f1.jsonl").write_text(other)
+    conversation, _ = read_one(SOURCE, path)
+
+    assert [turn.superseded for turn in conversation.turns] == expected
+    assert [(turn.extra or {}).get("asked_in_fork") for turn in conversation.turns] == [
+        "f1" if reason else None for reason in expected
+    ]
+
+
 def test_a_repeated_event_is_read_once(tmp_path: Path) -> None:
     path = transcript(tmp_path, asked("hi"), {**answered("hello"), "id": "e1"}, {**answered("hello"), "id": "e1"})
 

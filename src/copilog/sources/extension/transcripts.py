@@ -43,6 +43,7 @@ from copilog.model import (
     Unknown,
 )
 from copilog.sources.base import Found, Probe, Source, marks_of_trace, provenance_of
+from copilog.sources.extension.prompts_of_forks import mark_prompts_of_forks
 from copilog.sources.folders import EXTENSION, extension_folders, files_in
 from copilog.sources.roots import StorageFolder
 from copilog.sources.tool_rounds import clean_id
@@ -92,7 +93,7 @@ class Transcripts(Source):
         extra: Json = {"transcript": transcript.header} if transcript.header else {}
         if transcript.session_id not in (None, native_id):
             extra["session_id"] = transcript.session_id
-        yield Conversation(
+        made = Conversation(
             id=f"vscode:{native_id}",
             native_id=native_id,
             source=self.name,
@@ -106,6 +107,8 @@ class Transcripts(Source):
             provenance=[provenance_of(found, marks=marks_of_trace(ledger))],
             extra=extra or None,
         )
+        mark_prompts_of_forks(made, found.path)
+        yield made
 
 
 def _is_event(value: Json) -> bool:

@@ -17,6 +17,7 @@ from copilog.sources.extension.otel_files import OtelFile
 from copilog.sources.roots import StorageFolder
 from tests.sources.extension_builders import (
     DATA,
+    calls_in,
     codes,
     database_from,
     index,
@@ -73,6 +74,42 @@ def test_spans_of_older_cli_releases_are_read(tmp_path: Path) -> None:
     parts = [part for message in conversation.messages for part in message.parts]
     asked_for = [(part.title, part.answer) for part in parts if isinstance(part, Confirmation)]
     assert (asked_for, ledger.unknown) == ([("shell", "approved")], {})
+
+
+def test_the_server_of_a_call_and_the_model_of_a_sub_agent_are_read(tmp_path: Path) -> None:
+    def named(operation: str, **attributes: Any) -> Json:
+        return {"gen_ai.operation.name": operation, "gen_ai.conversation.id": "s1", **attributes}
+
+    parameters = "github.copilot.tool.parameters."
+    request = {"type": "tool_call", "id": "c2", "name": "sea-depth", "arguments": {}, "mcp_server_name": "sea"}
+    said = json.dumps([{"role": "assistant", "parts": [request]}])
+    task = {"gen_ai.tool.name": "task", "gen_ai.tool.call.id": "c1", "gen_ai.tool.type": "function"}
+    served = {"gen_ai.tool.name": "weather-wind", "gen_ai.tool.call.id": "c3", "gen_ai.tool.type": "function"}
+    served |= {f"{parameters}mcp_server_name": "weather", f"{parameters}mcp_tool_name": "wind"}
+    announced = {"gen_ai.tool.name": "sea-depth", "gen_ai.tool.call.id": "c2", "gen_ai.tool.type": "function"}
+    path = write_lines(
+        tmp_path / "run.jsonl",
+        [
+            span(spanId="a1", name="invoke_agent", attributes=named("invoke_agent")),
+            span(parentSpanId="a1", attributes=named("chat", **{"gen_ai.output.messages": said})),
+            span(spanId="x1", parentSpanId="a1", attributes=named("execute_tool", **task)),
+            span(spanId="x2", parentSpanId="a1", attributes=named("execute_tool", **announced)),
+            span(spanId="x3", parentSpanId="a1", attributes=named("execute_tool", **served)),
+            span(spanId="a2", parentSpanId="x1", name="invoke_agent diver", attributes=named("invoke_agent")),
+            span(spanId="h2", parentSpanId="a2", attributes=named("chat", **{"gen_ai.response.model": "gull-2"})),
+        ],
+    )
+    conversation, _ = read_one(SOURCE, path)
+
+    calls = {call.id: call for call in calls_in(conversation)}
+    assert {(name, call.server, call.origin) for name, call in calls.items()} == {
+        ("c1", None, "internal"),
+        ("c2", "sea", "mcp"),
+        ("c3", "weather", "mcp"),
+    }
+    assert calls["c3"].tool_id == "wind"
+    assert calls["c1"].subagent is not None
+    assert (calls["c1"].subagent.name, calls["c1"].subagent.model) == ("diver", "gull-2")
 
 
 def test_files_are_recognized_by_their_first_line(tmp_path: Path) -> None:

@@ -169,6 +169,8 @@ def _call_from(raw: Json) -> ToolCall | None:
     call = ToolCall(id=clean_id(native_id or ""), name=name or "")
     call.arguments = arguments if isinstance(arguments, str) or arguments is None else json_text(arguments)
     call.native_ids = [native_id] if native_id and native_id != call.id else []
+    call.server, call.tool_id = take_str(raw, "mcp_server_name"), take_str(raw, "mcp_tool_name")
+    call.origin = "mcp" if call.server else None
     call.extra = rest(raw)
     return call
 

@@ -105,6 +105,7 @@ class TreeMessages:
             caller = self._caller_of(span)
             if caller is not None:
                 counted.extra = {**(counted.extra or {}), "parent_call_id": caller}
+                self._tools.set_model(caller, counted.model)
         self.messages += self._tools.results_without_span(self.responses, self.messages)
         set_responses(self.messages, self.responses)
         self.messages.sort(key=_timestamp_of)

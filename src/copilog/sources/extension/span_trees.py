@@ -149,6 +149,7 @@ def _first_text(spans: list[Span], *keys: str) -> str | None:
 
 
 TREE = '{"node"'  # the beginning of a result that was recorded in VS Code's own form: a tree of texts
+PARAMETERS = "github.copilot.tool.parameters."  # of Copilot CLI: what it knows of a call
 ARGUMENTS, RESULT = "gen_ai.tool.call.arguments", "gen_ai.tool.call.result"
 
 
@@ -198,7 +199,10 @@ class ToolRuns:
             call.notes = {**call.notes, "arguments it ran with": arguments}
         call.started_at = span.started_at
         call.status = "failed" if span.status == ERROR else "complete"
-        call.origin = _origin(span.take_text("gen_ai.tool.type"))
+        server, tool_id = span.take_text(f"{PARAMETERS}mcp_server_name"), span.take_text(f"{PARAMETERS}mcp_tool_name")
+        call.server, call.tool_id = call.server or server, call.tool_id or tool_id
+        origin = _origin(span.take_text("gen_ai.tool.type"))
+        call.origin = "mcp" if call.server else origin
         call.elapsed_ms = ms_between(span.started_at, span.ended_at)
         return call, is_new
 
@@ -253,6 +257,12 @@ class ToolRuns:
             elapsed_ms=ms_between(span.started_at, span.ended_at),
             extra=rest(left),
         )
+
+    def set_model(self, call_id: str, model: str | None) -> None:
+        """Set the model of the sub-agent that a call started, if the sub-agent's own span does not name it."""
+        call = next((call for call in self._by_span.values() if call.id == call_id), None)
+        if call is not None and call.subagent is not None and call.subagent.model is None:
+            call.subagent.model = model
 
     def results_without_span(self, responses: dict[str, str], messages: list[Message]) -> list[Message]:
         """Return results of calls that have no span of their own, as a later prompt repeats them."""

@@ -93,6 +93,7 @@ def test_a_linked_folder_of_sessions_is_not_entered(tmp_path: Path) -> None:
         ("copy.jsonl", '{"type":"user.message","data":{"content":"x"}}', True),
         ("out.json", '{"type":"session.mcp_server_status_changed","data":{},"ephemeral":true}\n{}', True),
         ("out.json", '{"type":"factory.run_started","data":{}}', True),
+        ("out.json", '{"type":"factory.whatever","data":{}}', False),
         ("out.txt", '{"type":"user.message","data":{}}', False),
         ("transcripts/s.jsonl", '{"type":"user.message","data":{"content":"x"}}', False),
         ("log.jsonl", '{"type":"user.message"}', False),

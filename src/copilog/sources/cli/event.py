@@ -145,6 +145,9 @@ PASSING = frozenset(
         "elicitation.requested",
         "exit_plan_mode.completed",
         "exit_plan_mode.requested",
+        "factory.run_settled",
+        "factory.run_started",
+        "factory.run_updated",
         "hook.progress",
         "mcp.headers_refresh_completed",
         "mcp.headers_refresh_required",
@@ -171,7 +174,9 @@ PASSING = frozenset(
         "session.extensions_loaded",
         "session.idle",
         "session.managed_settings_changed",
+        "session.managed_settings_enforced",
         "session.managed_settings_loaded",
+        "session.managed_settings_resolved",
         "session.mcp_server_status_changed",
         "session.mcp_servers_loaded",
         "session.skills_loaded",
@@ -226,8 +231,8 @@ KNOWN = PERSISTED | PASSING | STREAMED | RECENT | frozenset(ALIASES) | {RESULT}
 
 
 def is_known(event_type: str) -> bool:
-    """Return whether a type has a description; types of growing families are matched by their prefix."""
-    return event_type in KNOWN or event_type.startswith(("factory.", "session.managed_settings_"))
+    """Return whether a type has a description."""
+    return event_type in KNOWN
 
 
 # One event: its envelope, which is removed, and its data.

@@ -448,3 +448,11 @@ def test_hooks_record_what_they_stopped(tmp_path: Path) -> None:
     assert (first.message, (first.extra or {})["elapsed_ms"]) == ("sorry", 1000)
     assert (second.type, second.is_blocking) == ("sessionStart", False)
     assert (third.type, third.message, (third.extra or {})["success"]) == ("x", "boom", False)
+
+
+def test_a_list_of_things_to_do_that_was_refused_is_none(tmp_path: Path) -> None:
+    log = Log().start().ask().run("c1", "update_todo", {"todos": "- [ ] pay"})
+    log.run("c2", "update_todo", {"todos": "- [x] pay"}, success=False, error={"message": "no"})
+    conversation = read_cleanly(tmp_path, log)
+
+    assert [part.call_id for part in parts_like(conversation, TodoList)] == ["c1"]

@@ -19,7 +19,7 @@ from copilog.fields import (
     take_str,
     text_from,
 )
-from copilog.model import AnyPart, Place, ResultItem, ToolCall, ToolResult
+from copilog.model import AnyPart, Place, ResultItem, TodoList, ToolCall, ToolResult
 from copilog.sources.cli.attachments import Assets, bytes_from_base64
 from copilog.sources.cli.event import Event, ms_between, notes_in, with_more
 from copilog.sources.cli.lifecycle import notice
@@ -100,11 +100,17 @@ def _end_call(reader: Reader, call: Call, outcome: Outcome, event: Event) -> Non
         if edits and outcome.result.display is not None and is_diff(outcome.result.display):
             outcome.result.display = None  # the edits hold it
         _insert(call, with_recorded(call, edits, event.data.get("fileEdits")))
+    else:  # a list of things to do was not taken over
+        call.message.parts = [part for part in call.message.parts if not _is_list_of(part, call.part.id)]
     if call.part.subagent is not None:
         call.part.subagent.result = outcome.result.text or None
     if event.data.pop("isUserRequested", None) is True:
         call.part.origin = "user"
     reader.calls.close(call)
+
+
+def _is_list_of(part: AnyPart, call_id: str) -> bool:
+    return isinstance(part, TodoList) and part.call_id == call_id
 
 
 def external_requested(reader: Reader, event: Event) -> None:

@@ -13,11 +13,11 @@ from pathlib import Path
 import msgspec
 
 from conformance.facts import Performed
-from conformance.programs import VERSIONS, UnavailableError, prepare
+from conformance.programs import VERSIONS, NoSuchVersionError, UnavailableError, prepare
 from conformance.report import print_result
 from conformance.running import PERFORMED, Result, compare_kept, run_scenario
 from conformance.scenario import Scenario, applies, load_all
-from conformance.schemas import has_schema, print_difference
+from conformance.schemas import has_schema, print_additions, print_difference
 from conformance.vscode_setup import CODE_SERVERS, install
 
 ALL_VERSIONS = {"cli": VERSIONS, "vscode": tuple(CODE_SERVERS)}  # the newest is the last
@@ -45,16 +45,22 @@ def main(arguments: Sequence[str]) -> int:
     record = commands.add_parser("record", help="run scenarios, and keep masked traces of them for the tests")
     record.add_argument("names", nargs="*", help="SCENARIO-VERSION; default: those that are recorded")
     record.add_argument("--kept", type=Path, help="folder of `run --keep`, whose runs are recorded instead of new ones")
+    record.add_argument("--again", action="store_true", help="only mask anew what is recorded")
     record.set_defaults(function=_record)
     table = commands.add_parser("table", help="write the table of docs/conformance.md")
     table.add_argument("results", nargs="+", type=Path, help="what `run --json` printed")
     table.set_defaults(function=_table)
-    difference = commands.add_parser("writers-diff", help="compare a version's event schema with what copilog knows")
+    difference = commands.add_parser(
+        "writers-diff", help="print what a version's event schema added, and what of it copilog does not know"
+    )
     difference.add_argument("version")
     difference.set_defaults(function=_writers_diff)
     given = parser.parse_args(arguments)
     try:
         return int(given.function(given))
+    except NoSuchVersionError as error:
+        print(error, file=sys.stderr)
+        return 2
     except UnavailableError as error:
         print(f"not run: {error}", file=sys.stderr)
         return 1 if os.environ.get("CI") else 0
@@ -107,6 +113,9 @@ def _compare(given: argparse.Namespace) -> int:
     runs = [(folder, msgspec.json.decode((folder / PERFORMED).read_bytes(), type=Performed)) for folder in folders]
     if not runs:
         return _say_nothing(f"no kept run below {', '.join(map(str, given.folders))}", ["those of `run --keep FOLDER`"])
+    missing = sorted({run.scenario for _, run in runs if (run.program, run.scenario) not in scenarios})
+    if missing:
+        return _say_nothing(f"no scenario {', '.join(missing)}", known_scenarios(ALL_VERSIONS))
     known = [(scenarios[run.program, run.scenario], folder) for folder, run in runs]
     return _report((compare_kept(scenario, folder).result for scenario, folder in known), as_json=given.json)
 
@@ -141,9 +150,9 @@ def _folder(keep: Path | None, scenario: Scenario, version: str) -> Path | None:
 
 
 def _record(given: argparse.Namespace) -> int:
-    from conformance.recording import record
+    from conformance.recording import mask_again, record
 
-    return record(given.names, given.kept)
+    return mask_again(given.names) if given.again else record(given.names, given.kept)
 
 
 def _table(given: argparse.Namespace) -> int:
@@ -155,4 +164,6 @@ def _table(given: argparse.Namespace) -> int:
 
 
 def _writers_diff(given: argparse.Namespace) -> int:
-    return print_difference(given.version, sys.stdout)
+    status = print_difference(given.version, sys.stdout)
+    print_additions(given.version, sys.stdout)
+    return status

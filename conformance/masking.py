@@ -6,21 +6,28 @@ import json
 import re
 import shutil
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from conformance.facts import Truth
+import msgspec
 
-LONG = 250  # characters; shorter texts of the programs are names and notices
+from conformance.facts import Truth
+from conformance.scenario import Scenario
+
+LONG = 150  # characters; shorter texts of the programs are names and notices
+WORDS = 12  # beside a text of ours, a piece with more is prose of the vendor
 SHORTEST_OWN = 10
+DIFF = "diff --git "  # of our files, as the scenario has the program change them
 OWN_KINDS = (
     "prompt", "answer", "thinking", "error", "call.arguments", "call.result", "call.reason", "subagent.*", "compaction",
 )  # fmt: skip
 NOT_OWN = ("agent_type",)  # arguments whose values are the program's
-TAG = re.compile(r"(</?[a-z_]+>)")
+TAG = re.compile(r"(</?[A-Za-z_]+>)")
 LETTER = re.compile(r"[\w@]")
+READABLE = re.compile(r"(?<!\S)(?!x+(?!\w))[^\W\d_]{2,}")  # a word that is not masked
+LINE_END = re.compile(r"\n|\{\w+\}")  # or a placeholder
 LEFT_OUT = ("logs", ".session-operation-locks", "ide", "sidebar-sessions-state")
 LEFT_OUT_ENDS = (".lock", ".hold", "-wal", "-shm", "-journal", ".log", "config.json", "settings.json")
 
@@ -30,7 +37,8 @@ class Mask:
 
     def __init__(self, renamed: dict[str, str], own: Iterable[str]) -> None:
         self.renamed = renamed
-        self._own = sorted({text for text in own if len(text) >= SHORTEST_OWN})
+        texts = sorted({text for text in own if len(text) >= SHORTEST_OWN}, key=lambda text: (-len(text), text))
+        self._own = re.compile(f"({'|'.join(map(re.escape, texts))})") if texts else None
 
     def value(self, value: Any) -> Any:
         """Return a JSON value with all its texts masked."""
@@ -48,11 +56,28 @@ class Mask:
         return value
 
     def text(self, text: str) -> str:
-        """Return a text with renamed paths; a long one that holds nothing of ours as x, its tags kept."""
-        if len(text) > LONG and not any(own in text for own in self._own):
-            pieces = TAG.split(text)
-            text = "".join(piece if TAG.fullmatch(piece) else LETTER.sub("x", piece) for piece in pieces)
+        """Return a text with renamed paths; of a long one only tags and what is ours are kept, the rest becomes x."""
+        if len(text) > LONG and not text.lstrip().startswith(DIFF):
+            inner = within(text)
+            text = _compact(self.value(inner)) if inner is not None else self._prose(text)
         return self.rename(text)
+
+    def _prose(self, text: str) -> str:
+        """Return a long text with the vendor's prose as x; short pieces are kept beside a text of ours."""
+        shortest = WORDS if self._own is not None and self._own.search(text) else 0
+        return "".join(
+            piece if is_kept or len(READABLE.findall(piece)) <= shortest else LETTER.sub("x", piece)
+            for piece, is_kept in self.pieces(text)
+        )
+
+    def pieces(self, text: str) -> Iterator[tuple[str, bool]]:
+        """Yield the pieces of a text, and whether each is a tag or a text of ours."""
+        for number, piece in enumerate(TAG.split(text)):
+            if number % 2 or self._own is None:
+                yield piece, bool(number % 2)
+                continue
+            for position, part in enumerate(self._own.split(piece)):
+                yield part, bool(position % 2)
 
     def rename(self, text: str) -> str:
         """Return a text with renamed paths."""
@@ -119,10 +144,38 @@ def _without_own(mask: Mask) -> Mask:
     return Mask(mask.renamed, [])
 
 
-def own_texts(truth: Truth) -> list[str]:
-    """Return the texts of a scenario that its facts expect."""
+def own_texts(truth: Truth, scenario: Scenario) -> list[str]:
+    """Return the texts of a scenario: what its facts expect, and the lines of its data."""
     facts = [fact for fact in truth.facts if any(fnmatchcase(fact.kind, kind) for kind in OWN_KINDS)]
-    return [text for fact in facts for text in _texts(fact.expected) if not text.startswith("/")]
+    expected = [text for fact in facts for text in _texts(fact.expected)]
+    written = [line.strip() for text in _texts(msgspec.to_builtins(scenario)) for line in LINE_END.split(text)]
+    return [text for text in (*expected, *written) if not text.startswith("/")]
+
+
+def within(text: str) -> Any:
+    """Return the list or object that a text is as JSON; None if it is none."""
+    if text[:1] not in ("[", "{"):
+        return None
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def prose_left(mask: Mask, value: Any, words: int) -> Iterator[str]:
+    """Yield each piece of the texts of a masked value that is not ours and has more words than a notice."""
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield from prose_left(mask, [key, one], words)
+    elif isinstance(value, list):
+        for one in value:
+            yield from prose_left(mask, one, words)
+    elif isinstance(value, str) and (inner := within(value)) is not None:
+        yield from prose_left(mask, inner, words)
+    elif isinstance(value, str):
+        for piece, is_kept in mask.pieces(value):
+            if not is_kept and len(READABLE.findall(piece)) > words:
+                yield piece
 
 
 def _texts(value: Any) -> Iterable[str]:

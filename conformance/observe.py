@@ -11,6 +11,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -24,6 +25,7 @@ from conformance.truth import MAIN
 from copilog.analysis import Selection, measure
 from copilog.analysis.figures import SpendRow, Stats
 from copilog.ingest import find_roots, inspect
+from copilog.ingest.inspection import inspect_file
 from copilog.ingest.scanning import scan
 from copilog.model import Compaction, Conversation, Hook, Notice, ToolCall, Turn, is_counted, messages_of, prose_of
 
@@ -78,7 +80,9 @@ def _files(folder: Path, program: str) -> Seen:
         others = list(yaml.safe_load(file)[program])
     unread: list[str] = []
     unaccounted: set[str] = set()
-    for ledger in inspect([path for path in sorted(folder.iterdir()) if path.name != "work"]):
+    inner = sorted(path for path in folder.iterdir() if path.is_dir() and path.name != "work")
+    loose = sorted(path for path in folder.iterdir() if path.is_file())
+    for ledger in chain(inspect(inner), map(inspect_file, loose)):
         name = Path(ledger.path).relative_to(folder).as_posix()
         if ledger.source is None and not any(fnmatchcase(name, pattern) for pattern in others):
             unread.append(name)

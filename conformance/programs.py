@@ -24,6 +24,10 @@ class UnavailableError(Exception):
     """A program cannot be run on this machine; the message says why."""
 
 
+class NoSuchVersionError(UnavailableError):
+    """The registry has no such version: a mistake of the caller, not a lack of this machine."""
+
+
 def cache_folder() -> Path:
     """Return where programs are installed: COPILOG_CONFORMANCE_CACHE, else a folder in the user's cache."""
     named = os.environ.get("COPILOG_CONFORMANCE_CACHE")
@@ -83,6 +87,8 @@ def install(folder: Path, package: str) -> None:
     if done.returncode != 0:
         shutil.rmtree(scratch, ignore_errors=True)
         lines = [line for line in done.stderr.splitlines() if "error" in line]
+        if any("ETARGET" in line or "E404" in line for line in lines):
+            raise NoSuchVersionError(f"the registry has no {package}")
         raise UnavailableError(f"npm cannot install {package}: {lines[0] if lines else 'no reason given'}")
     shutil.rmtree(folder, ignore_errors=True)
     scratch.rename(folder)

@@ -7,6 +7,8 @@ tests/data/conformance/known.json                 differences that are known: na
 
 from __future__ import annotations
 
+import json
+import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -19,14 +21,17 @@ from conformance.facts import Compared, Performed, Truth
 from conformance.known import explain
 from conformance.masking import Mask, clear, own_texts
 from conformance.observe import observe
-from conformance.running import PERFORMED, compare_kept, perform
-from conformance.scenario import load_all
+from conformance.programs import cache_folder
+from conformance.running import PERFORMED, TRUTH, compare_kept, perform
+from conformance.scenario import Scenario, load_all
 from conformance.vscode_masking import VsCodeMask
 from conformance.workspace import Places
 
 RECORDED = Path(__file__).parents[1] / "tests" / "data" / "conformance"
 WRITTEN = "written"
 HOME = "/home/ana"
+PROGRAM_FOLDER = "/opt/programs"  # instead of the suite's cache
+PROGRAMS = ("cli", "vscode")
 NEW = [
     "walk",
     "shell",
@@ -87,15 +92,36 @@ def record(names: Sequence[str], runs: Path | None = None) -> int:
                 kept = compare_kept(scenarios[scenario], runs / f"{scenarios[scenario].name}-{version}")
             target = RECORDED / name
             clear(target)
-            masks = VsCodeMask if kept.truth.program == "vscode" else Mask
             performed = msgspec.json.decode((kept.folder.parent / PERFORMED).read_bytes(), type=Performed)
             home = Places(Path(performed.workspace).parents[1]).home  # where it was, while it ran
-            mask = masks({str(home): HOME}, own_texts(kept.truth))
+            mask = mask_of(kept.truth, scenarios[scenario], {str(home): HOME})
             mask.copy(kept.folder, target / WRITTEN)
-            truth = mask.rename(msgspec.json.format(msgspec.json.encode(kept.truth), indent=0).decode())
-            (target / "truth.json").write_text(truth + "\n", encoding="utf-8")
+            text = mask.rename(json.dumps(msgspec.to_builtins(kept.truth), ensure_ascii=False, indent=0))
+            (target / TRUTH).write_text(text + "\n", encoding="utf-8")
         print(f"{name}: {len(kept.truth.facts)} facts", file=sys.stderr, flush=True)
     return 0
+
+
+def mask_again(names: Sequence[str]) -> int:
+    """Mask recorded runs anew, in place: what was recorded before the masking hid it."""
+    scenarios = {(scenario.program, scenario.name): scenario for name in PROGRAMS for scenario in load_all(name)}
+    for name in names or recorded():
+        target = RECORDED / name
+        truth = msgspec.json.decode((target / TRUTH).read_bytes(), type=Truth)
+        mask = mask_of(truth, scenarios[truth.program, truth.scenario], {})
+        with tempfile.TemporaryDirectory(prefix="copilog-conf-") as scratch:
+            mask.copy(target / WRITTEN, Path(scratch, WRITTEN))
+            clear(target / WRITTEN)
+            shutil.copytree(Path(scratch, WRITTEN), target / WRITTEN)
+        (target / TRUTH).write_text(mask.rename((target / TRUTH).read_text(encoding="utf-8")), encoding="utf-8")
+    return 0
+
+
+def mask_of(truth: Truth, scenario: Scenario, renamed: dict[str, str]) -> Mask:
+    """Return the mask of a run: besides the paths of the run, those of this machine get other names."""
+    everywhere = {str(cache_folder()): PROGRAM_FOLDER, f"{Path.home()}/": f"{HOME}/"}
+    masks = VsCodeMask if truth.program == "vscode" else Mask
+    return masks({**renamed, **everywhere}, own_texts(truth, scenario))
 
 
 def recorded() -> list[str]:
@@ -105,6 +131,6 @@ def recorded() -> list[str]:
 
 def compare_recorded(name: str) -> list[Compared]:
     """Compare a recorded run with what copilog reads from it; known differences have their reason."""
-    truth = msgspec.json.decode((RECORDED / name / "truth.json").read_bytes(), type=Truth)
+    truth = msgspec.json.decode((RECORDED / name / TRUTH).read_bytes(), type=Truth)
     compared = compare(truth, observe(RECORDED / name / WRITTEN, truth))
     return explain(compared, truth.program, truth.scenario, truth.version)

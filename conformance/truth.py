@@ -127,7 +127,7 @@ def _session(scenario: Scenario, performed: Performed, session: str, asked: list
     by_day: dict[str, list[Served]] = defaultdict(list)
     for request in served:
         by_model[request.model].append(request)
-        day = request.began_at - timedelta(days=performed.day_offsets.get(request.script or "", 0))
+        day = request.began_at - _days_back(scenario, performed, request)
         by_day[day.astimezone().date().isoformat()].append(request)
     for model, requests in by_model.items():
         yield from _sums(f"{session}/model {model}", requests)
@@ -151,7 +151,7 @@ def _session_of_cli(scenario: Scenario, performed: Performed, session: str, aske
     yield Fact(kind="superseded", where=session, expected=superseded)
     is_new = session not in scenario.copied
     if is_new and asked and asked[0].ended_at is not None:  # at a terminal the session begins with the program
-        yield from _began(performed, asked[0], _answered_first(scenario, performed, asked[0]), session)
+        yield from _began(scenario, performed, asked[0], session)
 
 
 def _answered_first(scenario: Scenario, performed: Performed, asked: Asked) -> Served | None:
@@ -160,11 +160,20 @@ def _answered_first(scenario: Scenario, performed: Performed, asked: Asked) -> S
     return next((one for one in performed.served if one.script in names), None)
 
 
-def _began(performed: Performed, asked: Asked, first: Served | None, where: str) -> Iterator[Fact]:
+def _days_back(scenario: Scenario, performed: Performed, request: Served) -> timedelta:
+    """Return how long ago the program believed to run; its sub-agents believe the same."""
+    for asked in performed.asked:
+        if request.script in _closure(scenario, asked.scripts):
+            return timedelta(days=next((performed.day_offsets.get(name, 0) for name in asked.scripts), 0))
+    return timedelta(0)
+
+
+def _began(scenario: Scenario, performed: Performed, asked: Asked, where: str) -> Iterator[Fact]:
     """It began after the prompt was given to the program, and before the program asked the model."""
+    first = _answered_first(scenario, performed, asked)
     if asked.began_at is None or first is None:
         return
-    days = timedelta(days=performed.day_offsets.get(first.script or "", 0))
+    days = _days_back(scenario, performed, first)
     low, high = ((at - days).timestamp() * 1000 for at in (asked.began_at, first.began_at))
     yield Fact(kind="began", where=where, expected=[low - CLOCK_MS, high + CLOCK_MS], how="between")
 
@@ -231,7 +240,7 @@ def _turn_of_cli(scenario: Scenario, performed: Performed, asked: Asked, where: 
     if asked.turn.status == "complete":
         yield Fact(kind="error", where=where, expected=None)
     yield Fact(kind="model.asked", where=where, expected=asked.model)
-    yield from _began(performed, asked, _answered_first(scenario, performed, asked), where)
+    yield from _began(scenario, performed, asked, where)
 
 
 def _numbers(tokens: Tokens | None) -> dict[str, int]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from conformance.masking import Mask
+from conformance.masking import READABLE, WORDS, Mask, within
 from conformance.vscode_server import USER_DATA
 
 KEPT = (
@@ -22,9 +22,7 @@ KEPT = (
     "User/workspaceStorage/*/chatEditingSessions/**/*",
     "User/workspaceStorage/*/GitHub.copilot-chat/**/*",
 )
-TAG = re.compile(r"(</?[A-Za-z_]+>)")
 NAME = re.compile(r"[\w.-]+")
-WORDS = 12  # a piece of text with more is prose
 MASKED = "x" * 40  # what becomes of it, as tools and system prompts would be most of a recording
 
 
@@ -45,15 +43,13 @@ class VsCodeMask(Mask):
 
     def text(self, text: str) -> str:
         """Return a text with renamed paths, and without prose that holds nothing of ours."""
-        if text[:1] in "[{":
-            try:
-                inner = json.loads(text)
-            except ValueError:
-                pass
-            else:
-                return json.dumps(self.value(inner), ensure_ascii=False, separators=(",", ":"))
-        pieces = TAG.split(text)
-        return self.rename("".join(piece if self._is_retained(piece) else MASKED for piece in pieces))
+        inner = within(text)
+        if inner is not None:
+            return json.dumps(self.value(inner), ensure_ascii=False, separators=(",", ":"))
+        pieces = self.pieces(text)
+        return self.rename(
+            "".join(piece if is_kept or len(READABLE.findall(piece)) <= WORDS else MASKED for piece, is_kept in pieces)
+        )
 
     def copy(self, source: Path, target: Path) -> None:
         """Copy the files with conversations, masked."""
@@ -70,9 +66,6 @@ class VsCodeMask(Mask):
             connection.execute("PRAGMA page_size = 512")  # most tables are empty, and take a page each
             connection.execute("VACUUM")
             connection.close()
-
-    def _is_retained(self, piece: str) -> bool:
-        return len(piece.split()) <= WORDS or any(own in piece for own in self._own)
 
 
 def _is_tool(value: Any) -> bool:

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import re
+import sqlite3
 import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 
+import msgspec
 import pytest
 
-from conformance.recording import RECORDED, compare_recorded, recorded
+from conformance.facts import Truth
+from conformance.masking import prose_left
+from conformance.recording import RECORDED, compare_recorded, mask_of, recorded
+from conformance.scenario import SCENARIOS, load
 
 MOST_BYTES = 4 << 20
+MOST_WORDS = 25  # of the vendors in one piece: notices are shorter
+FOREIGN_FOLDERS = (b"/copilog-conf-", b"/root/", b"/Users/", b"/.cache/")
+FOREIGN_PATH = re.compile(rb"/copilog-conf-|/root/|/Users/|/home/(?!ana\b)|/\.cache/|/tmp/|/var/folders/")
 
 
 @pytest.fixture(autouse=True)
@@ -30,9 +42,39 @@ def test_recorded_run_is_read_as_it_was_scripted(name: str) -> None:
     assert different == {}
 
 
-def test_recorded_runs_are_small_and_name_no_scratch_folder() -> None:
+def test_recorded_runs_are_small_and_have_no_path_of_the_machine_that_recorded_them() -> None:
     files = [path for path in RECORDED.rglob("*") if path.is_file()]
     assert files
     assert sum(path.stat().st_size for path in files) < MOST_BYTES
-    for scratch in (b"/copilog-conf-", b"/copilog-conf-".hex().encode()):
-        assert [path for path in files if scratch in path.read_bytes()] == []
+    for path in files:
+        content = path.read_bytes()
+        assert FOREIGN_PATH.findall(content) == [], path
+        assert [name for name in FOREIGN_FOLDERS if name.hex().encode() in content] == [], path
+
+
+@pytest.mark.parametrize("name", recorded())
+def test_recorded_run_has_no_prose_of_a_vendor(name: str) -> None:
+    truth = msgspec.json.decode((RECORDED / name / "truth.json").read_bytes(), type=Truth)
+    mask = mask_of(truth, load(SCENARIOS / truth.program / f"{truth.scenario}.yaml"), {})
+    prose = {
+        path.name: piece
+        for path in (RECORDED / name / "written").rglob("*")
+        for text in texts_of(path)
+        for piece in prose_left(mask, text, MOST_WORDS)
+    }
+    assert prose == {}
+
+
+def texts_of(path: Path) -> Iterator[str]:
+    if not path.is_file():
+        return
+    if path.suffix != ".db":
+        yield from path.read_text(encoding="utf-8", errors="replace").split("\n")
+        return
+    with closing(sqlite3.connect(path)) as connection:
+        for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            for row in connection.execute(f'SELECT * FROM "{table}"'):
+                for value in row:
+                    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+                    if isinstance(text, str):
+                        yield text

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from conformance import commands
+from conformance.facts import Performed
+from conformance.programs import NoSuchVersionError
 from conformance.running import Result
 from conformance.scenario import Scenario
 
@@ -67,6 +70,28 @@ def test_running_nothing_is_not_a_success(
 
     assert "; there are " in capsys.readouterr().err
     assert runs == []
+
+
+@pytest.mark.parametrize("arguments", [["writers-diff", "9.9.9"], ["run", "--scenario", "walk", "--version", "9.9.9"]])
+def test_a_version_that_does_not_exist_is_not_a_success(
+    arguments: Sequence[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(version: str, *_: object) -> None:
+        raise NoSuchVersionError(f"the registry has no {version}")
+
+    monkeypatch.setattr(commands, "print_difference", refuse)
+    monkeypatch.setitem(commands.PREPARE, "cli", refuse)
+
+    assert commands.main(arguments) == 2
+    assert "the registry has no 9.9.9" in capsys.readouterr().err
+
+
+def test_a_kept_run_of_no_scenario_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    performed = Performed(scenario="gone", program="cli", version="1.0.102", workspace="/w", home="/h")
+    (tmp_path / "performed.json").write_bytes(msgspec.json.encode(performed))
+
+    assert commands.main(["compare", str(tmp_path)]) == 2
+    assert "no scenario gone" in capsys.readouterr().err
 
 
 def test_all_versions_of_all_programs_run(runs: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from conformance import schemas
 from conformance.compare import compare
 from conformance.contenders.table import stored_section
 from conformance.facts import Asked, Fact, Performed, Truth
 from conformance.known import Known, explain
-from conformance.masking import LONG, Mask
+from conformance.masking import LONG, Mask, prose_left
+from conformance.observe import observe
 from conformance.recording import RECORDED, recorded
 from conformance.running import Result
 from conformance.scenario import Call, Gap, Run, Scenario, Step, Tokens, applies, load, load_all
-from conformance.schemas import events_of
+from conformance.schemas import events_of, fields_of
 from conformance.served import Served, call_id
 from conformance.table import (
     BEGIN,
@@ -220,6 +224,61 @@ def test_mask_hides_long_texts_of_others_and_keeps_ours() -> None:
     assert "secret" not in str(mask.value(instructions))
     ours = "our own words " * 40 + "/tmp/s/work"
     assert mask.text(ours) == "our own words " * 40 + "/home/ada/work"
+
+
+def test_mask_hides_prose_of_others_beside_a_text_of_ours() -> None:
+    mask = Mask({}, ["our own words"])
+    masked = mask.text(f"our own words\n<mode>{'Always work on, and never stop. ' * 20}</mode>")
+    assert masked.startswith("our own words\n<mode>xxxxxx ")
+    assert "never" not in masked
+    diff = "diff --git a/new.py b/new.py\n" + "+a line of a file\n" * 20
+    assert mask.text(diff) == diff
+    assert [*prose_left(mask, {"content": "Work on and on. " * 20 + "our own words"}, 25)] == ["Work on and on. " * 20]
+    assert [*prose_left(mask, ["our own words " * 40, json.dumps(["xxxx xx " * 40])], 25)] == []
+
+
+def test_a_sub_agent_believes_in_the_day_of_the_run_that_asked_for_it() -> None:
+    task = Call(name="task", arguments={"prompt": "sub [[SUB]]"})
+    main, sub = Step(calls=[task], tokens=Tokens(input=1, output=1)), Step(text="x", tokens=Tokens(input=2, output=2))
+    scenario = Scenario(name="s", about="", scripts={"A": [main], "SUB": [sub]}, actions=[Run(prompt="[[A]]", day=2)])
+    performed = Performed(
+        scenario="s", program="cli", version="1", workspace="/w", home="/h", sessions={"main": "id"},
+        asked=[Asked(session="main", text="[[A]]", model="m", scripts=["A"])],
+        served=[served(1, "A", 0, main), served(2, "SUB", 0, sub)], day_offsets={"A": 2},
+    )  # fmt: skip
+    facts = truth_of(scenario, performed, lambda value: value).facts
+    days = {fact.where: fact.expected for fact in facts if fact.kind == "tokens.input" and "/day " in fact.where}
+    assert days == {"main/day 2025-12-31": 3}
+
+
+def test_a_file_of_no_known_format_in_the_home_folder_is_reported(tmp_path: Path) -> None:
+    (tmp_path / ".copilot").mkdir()
+    (tmp_path / "what.bin").write_bytes(b"\1\2\3")
+    observed = observe(tmp_path, Truth(scenario="s", program="cli", version="1", sessions={}, turns={}, facts=[]))
+    assert observed["files of no known format", "all"] == ["what.bin"]
+
+
+def test_fields_of_a_schema_are_named_once_and_types_within_themselves_end() -> None:
+    tree = {"type": "object", "properties": {"name": {}, "inner": {"$ref": "#/definitions/T"}}}
+    data = {"properties": {"trees": {"items": {"$ref": "#/definitions/T"}}, "id": {}}}
+    event = {"properties": {"type": {"const": "a.done"}, "data": data}}
+    schema = {"definitions": {"SessionEvent": {"anyOf": [event]}, "T": tree}}
+    fields = ["type", "data", "data.trees", "data.trees.name", "data.trees.inner", "data.id"]
+    assert list(fields_of(schema)) == ["a.done", *(f"a.done {field}" for field in fields)]
+
+
+def test_what_a_version_added_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def schema(version: str) -> dict[str, Any]:
+        names = ["a.old", "a.gone"] if version == "1.0.92" else ["a.old", "a.new"]
+        events = [{"properties": {"type": {"const": name}}} for name in names]
+        return {"definitions": {"SessionEvent": {"anyOf": events}}}
+
+    monkeypatch.setattr(schemas, "has_schema", lambda version: version in ("1.0.20", "1.0.92", "1.0.102"))
+    monkeypatch.setattr(schemas, "_schema", schema)
+    schemas.print_additions("1.0.102", sys.stdout)
+    printed = capsys.readouterr().out
+    assert "added since 1.0.92: 2\n    + a.new\n    + a.new type\n" in printed
+    assert "no longer since 1.0.92: 2\n    - a.gone\n" in printed
 
 
 def test_events_of_a_schema_are_persisted_or_not() -> None:

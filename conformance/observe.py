@@ -7,11 +7,14 @@ through `archive.get`, sums through `measure`.
 from __future__ import annotations
 
 import json
+import re
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from functools import reduce
 from itertools import chain
+from operator import or_
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -30,6 +33,7 @@ from copilog.ingest.scanning import scan
 from copilog.model import Compaction, Conversation, Hook, Notice, ToolCall, Turn, is_counted, messages_of, prose_of
 
 OTHER_FILES = Path(__file__).with_name("other_files.yaml")
+TODO = re.compile(r"^- \[(.)\] (.*)$", re.MULTILINE)
 Seen = Iterator[tuple[str, str, Any]]  # kind, where, value
 NO_CONVERSATION = {"prompts-only", "helpers-only", "memory"}  # marks of what belongs to no conversation
 COLUMNS = {"input": "input", "output": "output", "cached": "cache_read", "reasoning": "reasoning"}
@@ -140,9 +144,13 @@ def _conversation(conversation: Conversation, session: str, names: dict[str, str
     for document in conversation.documents:
         yield f"document {document.kind}", f"{session}/{document.title or document.kind}", document.text
         yield f"document {document.kind}", session, document.text
+        if document.kind == "todos":
+            yield "to-dos", session, [[title, mark == "x"] for mark, title in TODO.findall(document.text)]
     for state in conversation.files:
         yield "decision", f"{session}/{PurePath(state.path or state.uri).name}", state.decision
-    yield "superseded", session, sorted(turn.superseded for turn in conversation.turns if turn.superseded)
+    superseded = sorted(turn.superseded for turn in conversation.turns if turn.superseded)
+    yield "superseded", session, superseded
+    yield "superseded turns", session, len(superseded)
     notices = sorted({part.topic for part in parts if isinstance(part, Notice)})
     yield "notices", session, notices
     yield "marks", session, conversation.marks
@@ -176,46 +184,57 @@ def _turns(conversation: Conversation, known: list[list[str]]) -> Iterator[tuple
 
 
 def _sums(conversation: Conversation, stats: Stats, session: str, truth: Truth) -> Seen:
-    """Sums as the figures have them; those of turns only where they are not the session's, spread over its turns."""
+    """Sums as the figures have them.
+
+    Where those of the session are spread over its turns, only what goes out is recorded of each, so that the others are
+    an estimate.
+    """
     yield from _row(stats.tokens.total, session)
     for row in stats.tokens.by_model:
         yield from _row(row, f"{session}/model {row.name}")
     is_spread = any(origin.method == "spread" for origin in stats.tokens.origins)
     days = {turn.timing.started_at.date() for turn in conversation.turns if turn.timing.started_at is not None}
-    if not is_spread or len(days) == 1:
-        for row in stats.tokens.by_day:
-            yield from _row(row, f"{session}/day {row.name}")
-    yield from _requests(conversation, session, truth)
-    if is_spread and len(conversation.turns) > 1:
-        return
+    for row in stats.tokens.by_day:
+        yield from _row(row, f"{session}/day {row.name}", is_spread=is_spread and len(days) > 1)
+    yield from requests_seen(conversation, session, truth)
+    is_spread = is_spread and len(conversation.turns) > 1
     numbers = {turn.index: number for number, turn in _turns(conversation, truth.turns.get(session, []))}
     for row in stats.tokens.by_turn:
         index = int((row.id or "#0").rpartition("#")[2]) - 1
         if index in numbers:
-            yield from _row(row, f"{session}/{numbers[index]}")
+            yield from _row(row, f"{session}/{numbers[index]}", is_spread=is_spread)
 
 
-def _row(row: SpendRow, where: str) -> Seen:
+def _row(row: SpendRow, where: str, *, is_spread: bool = False) -> Seen:
     for name, column in COLUMNS.items():
-        yield f"tokens.{name}", where, getattr(row, column)
+        if name == "output" or not is_spread:
+            yield f"tokens.{name}", where, getattr(row, column)
 
 
-def _requests(conversation: Conversation, session: str, truth: Truth) -> Seen:
+def requests_seen(conversation: Conversation, session: str, truth: Truth) -> Seen:
     """The tokens of each call of a model that was recorded by itself: for each known one, that with the same input.
 
-    Several files may record the same calls: those of the one that records most calls, and most of each.
+    Several files may record the same calls: those of the one that records most calls, and most of each. What goes out
+    may be recorded where nothing else is; then a call counts once, however many files have its number.
     """
-    by_source: dict[str, list[dict[str, int]]] = defaultdict(list)  # several traces may record the same call
+    by_source: dict[str, list[dict[str, int]]] = defaultdict(list)
+    outputs: dict[str, Counter[int | None]] = defaultdict(Counter)
     for usage in (*conversation.usage, *(usage for turn in conversation.turns for usage in turn.usage)):
-        if usage.scope == "call" and usage.input is not None:
+        if usage.scope != "call":
+            continue
+        outputs[usage.source][usage.output] += 1
+        if usage.input is not None:
             numbers = {name: getattr(usage, column) or 0 for name, column in COLUMNS.items()}
             by_source[usage.source].append(numbers)
     calls = max(by_source.values(), key=lambda each: (len(each), sum(map(sum, map(dict.values, each)))), default=[])
-    yield "requests", session, len(calls)
+    recorded = reduce(or_, outputs.values(), Counter())
+    yield "requests", session, recorded.total()
     for fact in truth.facts:
         if fact.kind == "request" and fact.where.startswith(f"{session}/"):
             same = [call for call in calls if call["input"] == fact.expected["input"]]
             yield "request", fact.where, same[0] if same else None
+        elif fact.kind == "request.output" and fact.where.startswith(f"{session}/"):
+            yield "request.output", fact.where, fact.expected if recorded[fact.expected] else None
 
 
 def _command(call: ToolCall) -> list[Any]:

@@ -38,6 +38,7 @@ def observe_turn(conversation: Conversation, turn: Turn, where: str) -> Seen:
     yield "mode", where, (turn.mode.name or turn.mode.kind) if turn.mode else None
     yield "model", where, turn.ran_model.name if turn.ran_model else None
     yield "model.asked", where, turn.model.name if turn.model else None
+    yield "vote", where, ("up" if turn.vote.is_up else "down") if turn.vote else None
     yield "began", where, turn.timing.started_at.timestamp() * 1000 if turn.timing.started_at else None
     yield "duration", where, turn.duration.elapsed_ms if turn.duration else None
     yield "skills", where, sorted(skill.name for skill in turn.skills if skill.is_loaded)

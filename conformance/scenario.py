@@ -100,6 +100,7 @@ class Turn(Data, kw_only=True):
     agent: str | None = None  # the custom agent
     skills: list[str] = []
     superseded: str | None = None
+    vote: Literal["up", "down"] | None = None  # for its answer; the driver of VS Code sets it where it votes
     images: int = 0  # attached by the user
     error: str | None = None  # a text that the turn's error holds
     recorded_text: str | None = None  # the prompt as the program records it, where that is not as given
@@ -208,6 +209,7 @@ class Expected(Data, kw_only=True):
     how: Literal["equal", "holds", "between"] = "equal"  # see `Fact`
     since: str | None = None  # first version of which it holds
     until: str | None = None  # last one
+    seen: bool = False  # taken from what a version wrote, as nothing outside of the program tells it
 
 
 class Gap(Data, kw_only=True):

@@ -134,8 +134,11 @@ def _session(scenario: Scenario, performed: Performed, session: str, asked: list
     for day_name, requests in by_day.items():
         yield from _sums(f"{session}/day {day_name}", requests)
     yield Fact(kind="requests", where=session, expected=len(everything))
+    yield Fact(kind="compactions", where=session, expected=0)
     if performed.program == "cli":
         yield from _session_of_cli(scenario, performed, session, asked)
+    else:
+        yield from _session_of_vscode(performed, session, asked)
     for number, one in enumerate(asked, 1):
         if one.turn.superseded is None:
             yield from _turn(scenario, performed, one, f"{session}/{number}", fill)
@@ -145,13 +148,22 @@ def _session_of_cli(scenario: Scenario, performed: Performed, session: str, aske
     """What holds of a session unless the scenario says otherwise."""
     yield Fact(kind="title", where=session, expected=next((one.text for one in asked), None))
     yield Fact(kind="relations", where=session, expected=[])
-    yield Fact(kind="compactions", where=session, expected=0)
     yield Fact(kind="documents", where=session, expected=[])
     superseded = sorted(one.turn.superseded for one in asked if one.turn.superseded is not None)
     yield Fact(kind="superseded", where=session, expected=superseded)
     is_new = session not in scenario.copied
     if is_new and asked and asked[0].ended_at is not None:  # at a terminal the session begins with the program
         yield from _began(scenario, performed, asked[0], session)
+
+
+def _session_of_vscode(performed: Performed, session: str, asked: list[Asked]) -> Iterator[Fact]:
+    """What holds of a session unless the scenario says otherwise.
+
+    Why a prompt was taken back is not recorded, only that it is gone.
+    """
+    yield Fact(kind="superseded turns", where=session, expected=sum(one.turn.superseded is not None for one in asked))
+    titles = [number for one in asked for number in one.own if performed.served[number - 1].kind == "title"]
+    yield Fact(kind="documents", where=session, expected=["helper"] if titles else [])
 
 
 def _answered_first(scenario: Scenario, performed: Performed, asked: Asked) -> Served | None:
@@ -210,6 +222,8 @@ def _turn(scenario: Scenario, performed: Performed, asked: Asked, where: str, fi
         yield Fact(kind="prompt", where=where, expected=expected.recorded_text or asked.text)
     yield Fact(kind="status", where=where, expected=expected.status)
     yield Fact(kind="agent", where=where, expected=expected.agent)
+    yield Fact(kind="model.asked", where=where, expected=asked.model)
+    yield Fact(kind="vote", where=where, expected=expected.vote)
     if performed.program == "cli":
         yield from _turn_of_cli(scenario, performed, asked, where)
     if expected.mode is not None:
@@ -225,7 +239,9 @@ def _turn(scenario: Scenario, performed: Performed, asked: Asked, where: str, fi
     yield from _sums(where, requests)
     for request in requests:
         at = f"{where}/{request.script} {request.step}"
-        yield Fact(kind="request", where=at, expected=_numbers(request.tokens))
+        numbers = _numbers(request.tokens)
+        yield Fact(kind="request", where=at, expected=numbers)
+        yield Fact(kind="request.output", where=at, expected=numbers["output"])
     yield from _duration(asked, requests, where)
     steps = [(request, request.answer) for request in requests]
     yield from _texts([step for request, step in steps if request.script in asked.scripts], where)
@@ -239,7 +255,6 @@ def _turn_of_cli(scenario: Scenario, performed: Performed, asked: Asked, where: 
     yield Fact(kind="images", where=where, expected=0)
     if asked.turn.status == "complete":
         yield Fact(kind="error", where=where, expected=None)
-    yield Fact(kind="model.asked", where=where, expected=asked.model)
     yield from _began(scenario, performed, asked, where)
 
 
@@ -344,10 +359,10 @@ def _subagent(steps: list[tuple[Served, Step]], call: Call, where: str) -> Itera
     if not names or not texts or not isinstance(call.arguments, dict):
         return
     yield Fact(kind="subagent.prompt", where=where, expected=call.arguments.get("prompt"))
-    if "agent_type" in call.arguments:
-        models = {request.model for request, _ in steps if request.script in names}
-        yield Fact(kind="subagent.name", where=where, expected=call.arguments["agent_type"])
-        yield Fact(kind="subagent.model", where=where, expected=min(models))
+    models = {request.model for request, _ in steps if request.script in names}
+    named = call.arguments.get("agent_type", call.arguments.get("agentName"))  # as the CLI and as VS Code call it
+    yield Fact(kind="subagent.name", where=where, expected=named)
+    yield Fact(kind="subagent.model", where=where, expected=min(models))
     for number, text in enumerate(texts, 1):
         yield Fact(kind="subagent.answer", where=f"{where}/{number}", expected=text)
 

@@ -174,6 +174,9 @@ class _Visit:
                 script, _, number = (step.served or step.answered or "").partition(" ")
                 is_answer = step.answered is not None
                 self.driver.server.wait(script, int(number or 0), answered=is_answer, seconds=self.action.seconds)
+            case "vote":
+                self.workbench.vote(str(step.vote))
+                self._last_asked().turn.vote = step.vote
             case "retry":
                 self._retry(step.turn)
             case "saved":
@@ -209,7 +212,7 @@ class _Visit:
     def _retry(self, turn: Turn) -> None:
         """Ask for the last answer again, and wait for it: a turn that replaces the last one."""
         log = self.driver.server.log
-        first = next(one for one in reversed(self.driver.performed.asked) if one.session == self.sessions[self.window])
+        first = self._last_asked()
         before = len(log)
         began_at = datetime.now(UTC)
         self.workbench.retry()
@@ -233,6 +236,10 @@ class _Visit:
             ended_at=datetime.now(UTC),
         )
         self.driver.performed.asked.append(again)
+
+    def _last_asked(self) -> Asked:
+        """Return the last prompt of the session that the window shows."""
+        return next(one for one in reversed(self.driver.performed.asked) if one.session == self.sessions[self.window])
 
     def _wait_until_saved(self, text: str) -> None:
         """Wait until the file of some session holds a text."""
@@ -269,8 +276,6 @@ def _click(workbench: Workbench, action: str, step: PageStep) -> None:
             workbench.undo()
         case "cancel":
             workbench.cancel()
-        case "vote":
-            workbench.vote(str(step.vote))
         case "restore":
             workbench.restore(f"[[{step.restore}]]")
         case "image":

@@ -16,7 +16,7 @@ from conformance.contenders.table import stored_section
 from conformance.facts import Asked, Fact, Performed, Truth
 from conformance.known import Known, explain
 from conformance.masking import LONG, Mask, prose_left
-from conformance.observe import observe
+from conformance.observe import observe, requests_seen
 from conformance.recording import RECORDED, recorded
 from conformance.running import Result
 from conformance.scenario import Call, Gap, Run, Scenario, Step, Tokens, applies, load, load_all
@@ -33,6 +33,7 @@ from conformance.table import (
     table_of,
 )
 from conformance.truth import truth_of
+from copilog.model import Conversation, Usage
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
@@ -204,6 +205,25 @@ def test_versions_are_compared_as_numbers() -> None:
 
 def test_all_scenarios_of_the_cli_can_be_read() -> None:
     assert len(load_all("cli")) >= 40
+
+
+def test_what_only_the_program_tells_is_marked() -> None:
+    kinds = {"hooks", "notices", "call.title"}
+    expected = [one for program in ("cli", "vscode") for scenario in load_all(program) for one in scenario.expect]
+    assert [one for one in expected if one.kind in kinds and not one.seen] == []
+    assert kinds == {one.kind for one in expected if one.seen} - {"call.outcome", "call.reason"}
+
+
+@pytest.mark.parametrize("output", [3, None])
+def test_calls_are_counted_where_only_what_goes_out_is_recorded(output: int | None) -> None:
+    numbers: dict[str, Any] = {"scope": "call", "input": None, "output": output}
+    once = Usage(source="events", **numbers)
+    usage = [once, once, Usage(source="store", **numbers), Usage(source="store", **{**numbers, "output": 4})]
+    facts = [Fact(kind="request.output", where=f"main/1/A {number}", expected=number) for number in (3, 5)]
+    truth = Truth(scenario="s", program="cli", version="1", sessions={}, turns={}, facts=facts)
+    conversation = Conversation(id="cli:id", source="cli", usage=usage)
+    seen = [(kind, value) for kind, _, value in requests_seen(conversation, "main", truth)]
+    assert seen == [("requests", 3), ("request.output", output), ("request.output", None)]
 
 
 def test_scenario_with_an_unknown_script_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -39,6 +40,7 @@ class Summary(msgspec.Struct, kw_only=True):
     broken: int = 0  # runs that did not go as their scenario says
     differences: list[Difference] = []
     gaps: dict[str, int] = {}  # reason -> facts
+    commit: str = ""  # of the suite that compared
 
     @property
     def numbers(self) -> list[int]:
@@ -52,6 +54,8 @@ def write_table(results: list[Result]) -> None:
     from conformance.contenders.table import stored_section
 
     summaries = summaries_of(results)
+    for one in summaries:
+        one.commit = _commit()
     STORED.write_bytes(msgspec.json.format(msgspec.json.encode(summaries)) + b"\n")
     text = DOCUMENT.read_text(encoding="utf-8")
     text = _between(text, BEGIN, END, table_of(summaries))
@@ -95,7 +99,21 @@ def summaries_of(results: list[Result]) -> list[Summary]:
 
 def table_of(summaries: Sequence[Summary]) -> str:
     """Return the tables as Markdown: sums by version, kinds of difference, and what is not recorded and why."""
-    return "\n".join([*_sums(summaries), "", *_differences(summaries), "", *_gaps(summaries), ""])
+    return "\n".join([*_made(summaries), *_sums(summaries), "", *_differences(summaries), "", *_gaps(summaries), ""])
+
+
+def _made(summaries: Sequence[Summary]) -> Iterator[str]:
+    """Say which comparison made the numbers: one that was added later is not in them."""
+    commits = sorted({one.commit for one in summaries if one.commit})
+    if commits:
+        yield f"Made by the comparison of commit {', '.join(commits)}; what was added to it since is not counted."
+        yield ""
+
+
+def _commit() -> str:
+    command = ["git", "-C", str(DOCUMENT.parent), "rev-parse", "--short=7", "HEAD"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
 
 
 def _sums(summaries: Sequence[Summary]) -> Iterator[str]:

@@ -28,6 +28,7 @@ from conformance.table import (
     CONTENDERS_END,
     DOCUMENT,
     END,
+    Summary,
     stored_table,
     summaries_of,
     table_of,
@@ -317,6 +318,12 @@ def test_table_counts_what_was_compared() -> None:
     total = len(truth.facts)
     assert f"| Copilot CLI | 1.0.60 | 1 | {total} | {total - 1} | 1 | 0 | 0 |" in table
     assert "| prompt | **not known** | s | 1.0.60 | 1 |" in table
+    assert "Made by" not in table
+
+
+def test_table_names_the_commit_whose_comparison_made_it() -> None:
+    made = [Summary(program="cli", version=version, commit=commit) for version, commit in (("1", "abc"), ("2", "abc"))]
+    assert table_of(made).startswith("Made by the comparison of commit abc; ")
 
 
 def test_documentation_has_the_tables_of_the_stored_results() -> None:

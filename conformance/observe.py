@@ -227,7 +227,7 @@ def requests_seen(conversation: Conversation, session: str, truth: Truth) -> See
             numbers = {name: getattr(usage, column) or 0 for name, column in COLUMNS.items()}
             by_source[usage.source].append(numbers)
     calls = max(by_source.values(), key=lambda each: (len(each), sum(map(sum, map(dict.values, each)))), default=[])
-    recorded = reduce(or_, outputs.values(), Counter())
+    recorded: Counter[int | None] = reduce(or_, outputs.values(), Counter())
     yield "requests", session, recorded.total()
     for fact in truth.facts:
         if fact.kind == "request" and fact.where.startswith(f"{session}/"):

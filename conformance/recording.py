@@ -43,6 +43,8 @@ NEW = [
     "background-agent",
     "mcp",
     "todos",
+    "todo-tools",
+    "subagent-days",
     "denied",
     "not-allowed",
     "interrupt-answer",
@@ -104,7 +106,7 @@ def record(names: Sequence[str], runs: Path | None = None) -> int:
 
 def mask_again(names: Sequence[str]) -> int:
     """Mask recorded runs anew, in place: what was recorded before the masking hid it."""
-    scenarios = {(scenario.program, scenario.name): scenario for name in PROGRAMS for scenario in load_all(name)}
+    scenarios = {(str(scenario.program), scenario.name): scenario for name in PROGRAMS for scenario in load_all(name)}
     for name in names or recorded():
         target = RECORDED / name
         truth = msgspec.json.decode((target / TRUTH).read_bytes(), type=Truth)

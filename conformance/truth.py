@@ -175,7 +175,7 @@ def _answered_first(scenario: Scenario, performed: Performed, asked: Asked) -> S
 def _days_back(scenario: Scenario, performed: Performed, request: Served) -> timedelta:
     """Return how long ago the program believed to run; its sub-agents believe the same."""
     for asked in performed.asked:
-        if request.script in _closure(scenario, asked.scripts):
+        if request.script in list(_closure(scenario, asked.scripts)):
             return timedelta(days=next((performed.day_offsets.get(name, 0) for name in asked.scripts), 0))
     return timedelta(0)
 

@@ -67,6 +67,21 @@ def test_every_diagnostic_code_is_documented_with_its_advice() -> None:
     assert advice == ADVICE
 
 
+@pytest.mark.parametrize("name", ["diagnostics.md", "identity.md"])
+def test_every_row_of_a_table_has_as_many_cells_as_its_heading(name: str) -> None:
+    tables = re.findall(r"(?:^\|.*\n)+", page(name), re.MULTILINE)
+
+    assert tables
+    assert [{len(row) for row in rows_of(table)} for table in tables] == [{len(rows_of(table)[0])} for table in tables]
+
+
+def test_the_modules_that_the_page_on_merging_names_exist() -> None:
+    named = set(re.findall(r"`(\w+\.py)`", page("identity.md")))
+
+    assert named
+    assert named <= {path.name for path in (ROOMS / "identity").glob("*.py")}
+
+
 def test_the_documented_levels_are_levels() -> None:
     table = [row for row in rows_of(page("diagnostics.md")) if len(row) == 4][2:]
 

@@ -121,12 +121,11 @@ def has_answer(messages: list[Message]) -> bool:
 def may_be_same_turn(view: View, group: Group, comparable: set[str]) -> bool:
     if has_other_ids(view, group, comparable):
         return False
-    if any(has_other_contents(view, other) for other in group.views):
-        return False
-    return any(
+    may_be = any(
         _has_same_prompt(view, other) and may_be_same_time(view, other) is not False and _may_share_answer(view, other)
         for other in group.views
     )
+    return may_be and not any(has_other_contents(view, other) for other in group.views)
 
 
 def has_other_contents(view: View, other: View) -> bool:

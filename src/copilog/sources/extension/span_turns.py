@@ -20,7 +20,7 @@ from copilog.model import (
     prose_of,
 )
 from copilog.sources.extension.genai_messages import GenAiMessage, text_of
-from copilog.sources.extension.span_history import History, turn_from_history, turns_in
+from copilog.sources.extension.span_history import History, turn_from_history
 from copilog.sources.extension.span_messages import TreeMessages, remaining_attributes, set_responses
 from copilog.sources.extension.span_trees import LONG_AGO, Outline, PromptedTurn
 from copilog.sources.extension.spans import AGENT, ERROR, OK, Span, usage_of
@@ -75,7 +75,7 @@ class TurnMaker:
     ) -> tuple[list[tuple[Turn, list[Message]]], list[Message]]:
         """Return the earlier turns that only a prompt repeats, and the messages with such answers in front."""
         reading = next((reading for reading in readings if reading.opening), None)
-        turns = turns_in(reading.opening) if reading is not None else []
+        turns = self._history.turns_in(reading.opening) if reading is not None else []
         if reading is None or not turns:
             return [], messages
         place = f"prompt:{reading.tree.key}"

@@ -164,3 +164,28 @@ def test_request_that_only_the_agents_span_names_is_kept(tmp_path: Path) -> None
 
     contexts = [part.text for part in parts_of(conversation) if isinstance(part, Prompt)]
     assert "Tell me of the buoys of Hull" in contexts
+
+
+def test_request_that_only_the_span_of_a_sub_agent_names_is_a_note_of_its_call(tmp_path: Path) -> None:
+    attributes = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "runSubagent",
+        "gen_ai.tool.call.id": "t",
+    }
+    shared = {"traceId": "t1", "startTime": [1777888801, 0], "endTime": [1777888802, 0], "status": {"code": 1}}
+    agent = {"gen_ai.operation.name": "invoke_agent", "copilot_chat.user_request": "Look at the buoys"}
+    path = span_file(tmp_path, NOW)
+    spans = [json.loads(line) for line in path.read_text().splitlines()]
+    tool = {
+        **shared,
+        "spanId": "e1",
+        "parentSpanId": "a1",
+        "name": "execute_tool runSubagent",
+        "attributes": attributes,
+    }
+    inner = {**shared, "spanId": "a2", "parentSpanId": "e1", "name": "invoke_agent", "attributes": agent}
+    path = write_lines(path, [*spans, tool, inner])
+
+    [call] = calls_in(read_one(OTEL, path)[0])
+
+    assert call.notes == {"prompt it ran with": "Look at the buoys"}

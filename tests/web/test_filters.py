@@ -13,7 +13,16 @@ from copilog.errors import UsageError
 from copilog.store.library import SORTS
 from copilog.store.query import QueryError
 from copilog.store.selection import FLAGS, Selection
-from copilog.web.filters import TEXTS, Filters, filters_from, library_link, listed_by, measured_by, query_of
+from copilog.web.filters import (
+    TEXTS,
+    Filters,
+    filters_from,
+    library_link,
+    listed_by,
+    measured_by,
+    query_of,
+    with_month_as_period,
+)
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).map(str.strip)
@@ -70,6 +79,19 @@ def test_a_month_is_a_period() -> None:
     within = measured_by(Filters(month="2026-12", since="2026-12-24", until="2030-01-01"))
     assert within.since == datetime(2026, 12, 24).astimezone()
     assert within.until == datetime(2027, 1, 1).astimezone()
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        Filters(month="2026-12", model="gpt-5"),
+        Filters(month="2026-12", since="2026-12-24", until="2030-01-01"),
+        Filters(month="2026-12", since="2026-11-24", until="2026-12-03"),
+        Filters(since="2026-11-24"),
+    ],
+)
+def test_the_list_of_what_is_measured_in_a_month_has_the_same_selection(filters: Filters) -> None:
+    assert listed_by(with_month_as_period(filters)) == measured_by(filters)
 
 
 def test_an_invalid_search_is_reported() -> None:

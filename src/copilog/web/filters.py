@@ -104,6 +104,20 @@ def period_of(filters: Filters, now: datetime | None = None) -> tuple[datetime |
     return max(month.start, since) if since else month.start, min(month.end, until) if until else month.end
 
 
+def with_month_as_period(filters: Filters, now: datetime | None = None) -> Filters:
+    """Return filters for the conversations that `measured_by` counts: of a month also those active later."""
+    if filters.month is None:
+        return filters
+    month = dates.period_of(filters.month, now)
+    since, until = period_of(filters, now)
+    return msgspec.structs.replace(
+        filters,
+        month=None,
+        since=filters.month if since == month.start else filters.since,
+        until=filters.month if until == month.end else filters.until,
+    )
+
+
 def _usual_sort(q: str | None) -> str:
     """Return the sort order if the address has none: best matches first for a search, else newest first."""
     return BEST if q else NEWEST

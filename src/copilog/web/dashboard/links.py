@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 from copilog.analysis.drill_down import FIGURES
 from copilog.store.selection import exactly
 from copilog.store.texts import UNNAMED
-from copilog.web.filters import Filters, library_link, period_of, query_of
+from copilog.web.filters import Filters, library_link, period_of, query_of, with_month_as_period
 
 BEHIND = "/dashboard/conversations"
 
@@ -24,11 +24,12 @@ class Links:
     def __init__(self, filters: Filters, now: datetime) -> None:
         self.filters = filters
         self.since, self.until = period_of(filters, now)
+        self._listed = with_month_as_period(filters, now)
         query = query_of(filters, sort="newest")
         self._behind = f"{BEHIND}{query}{'&' if query else '?'}"
 
     def library(self, **changes: Any) -> str:
-        return library_link(self.filters, sort="newest", **changes)
+        return library_link(self._listed, sort="newest", **changes)
 
     def named(self, facet: str, name: str) -> str | None:
         """Return the link to conversations with this model, tool, agent, skill, workspace or source."""

@@ -10,7 +10,7 @@ from copilog.store.archive import Archive
 from copilog.store.facets import Value, facets_of
 from copilog.store.selection import NAME_FIELDS, Selected
 from copilog.web.dashboard.links import Links
-from copilog.web.filters import Filters, listed_by
+from copilog.web.filters import Filters, measured_by
 
 DAYS = (7, 30, 90)
 FACETS = {"workspace": "Workspace", "model": "Model", "source": "Source", "agent": "Agent"}
@@ -54,7 +54,7 @@ def ranges_of(filters: Filters, links: Links, now: datetime) -> list[Range]:
 
 def choices_of(archive: Archive, filters: Filters, now: datetime) -> list[Choice]:
     """Return the names of each facet, with how many conversations each would leave."""
-    selected = Selected(archive.connection, listed_by(filters, now))
+    selected = Selected(archive.connection, measured_by(filters, now))
     found = {facet.name: facet.values for facet in facets_of(selected).facets}
     return [_choice(name, words, found[name]) for name, words in FACETS.items()]
 

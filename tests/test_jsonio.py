@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -74,6 +75,33 @@ def test_too_deep_nesting_is_reported_as_too_large() -> None:
     with pytest.raises(BadRecord, match="100,000 bytes") as caught:
         jsonio.decode(b"[" * 100_000)
     assert caught.value.code == "too-large"
+
+
+def nested(depth: int, inside: bytes = b"") -> bytes:
+    """Return JSON that is nested so deeply, with brackets in a text that do not count."""
+    return b'["' + b"[{" * 600 + b'",' + b"[" * (depth - 1) + inside + b"]" * depth
+
+
+def from_a_deep_call(calls: int, data: bytes) -> Any:
+    """Decode from within so many calls."""
+    return from_a_deep_call(calls - 1, data) if calls else jsonio.decode(data)[0]
+
+
+@pytest.mark.parametrize("inside", [b"", b'"\\ud800"', b"NaN", b'"\xff"'])
+@pytest.mark.parametrize("calls", [0, 100, 600])
+def test_the_limit_on_nesting_does_not_depend_on_the_call_stack(calls: int, inside: bytes) -> None:
+    limit = sys.getrecursionlimit()
+    try:
+        for _ in range(2):  # the second time, the interpreter allows more calls
+            value = from_a_deep_call(calls, nested(1_000, inside))
+            for _ in range(999):
+                value = value[-1]
+            assert isinstance(value, list)
+            with pytest.raises(BadRecord, match="nested too deeply") as caught:
+                from_a_deep_call(calls, nested(1_001, inside))
+            assert caught.value.code == "too-large"
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 @pytest.mark.parametrize("depth", range(900, 1010, 5))

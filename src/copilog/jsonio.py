@@ -3,6 +3,9 @@
 All bytes from outside are decoded here. msgspec keeps integers of any size, which orjson does not, and is as strict as
 JSON itself; what it refuses (half surrogate pairs, NaN, broken bytes) is decoded once more by the standard library, and
 each repair is reported to the caller.
+
+What is nested deeper than MOST_NESTED is refused. That limit does not depend on the call stack: for a value that is
+nested nearly so deeply, the interpreter's own limit is raised, and then nesting is counted.
 """
 
 from __future__ import annotations
@@ -10,7 +13,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any, NamedTuple
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -27,7 +32,15 @@ WIDE_MARKS = {
 _WIDE_STARTS = {start.encode(name): name for name in WIDE_MARKS.values() for start in ('{"', "{\n", "{\r", "[{")}
 LINE_SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 
-decode_strictly = msgspec.json.Decoder().decode
+MOST_NESTED = 1_000
+_ROOM = 5 * MOST_NESTED  # calls: enough for functions that call themselves for each level
+_TEXTS = rb'[^"\[\]{}]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"\[\]{}]*+)*+'
+_NEXT_BRACKETS = re.compile(_TEXTS + rb"(?:([\[{]++)|([\]}]++))", re.DOTALL)
+
+Value = TypeVar("Value")
+Given = TypeVar("Given")
+
+_decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _decode_keys = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _CONTROL = re.compile("[\x01-\x1f]")
@@ -39,6 +52,61 @@ class Repair(NamedTuple):
 
     code: str
     reason: str
+
+
+def is_too_deep(data: bytes | str) -> bool:
+    """Return whether JSON that was decoded is nested deeper than MOST_NESTED, which it can be if there is room."""
+    has_room = sys.getrecursionlimit() > MOST_NESTED or sys.version_info >= (3, 12)
+    return has_room and len(data) > MOST_NESTED and _is_nested_too_deeply(data)
+
+
+def _is_nested_too_deeply(data: bytes | str) -> bool:
+    text = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    if text.count(b"[") + text.count(b"{") <= MOST_NESTED:
+        return False
+    depth = 0
+    for brackets in _NEXT_BRACKETS.finditer(text):
+        if brackets.lastindex == 1:
+            depth += brackets.end() - brackets.start(1)
+            if depth > MOST_NESTED:
+                return True
+        else:
+            depth -= brackets.end() - brackets.start(2)
+    return False
+
+
+def with_room(function: Callable[[Given], Value], given: Given) -> Value:
+    """Call a function of a value that may be nested deeply. If there are too few calls left, allow more."""
+    try:
+        return function(given)
+    except RecursionError:
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), _ROOM))
+        return function(given)
+
+
+def bounded(function: Callable[[bytes], Value]) -> Callable[[bytes], Value]:
+    """Return a decoder that raises RecursionError if the JSON is nested too deeply."""
+
+    def decode_bounded(data: bytes) -> Value:
+        value = function(data)
+        if len(data) > MOST_NESTED and is_too_deep(data):
+            raise RecursionError
+        return value
+
+    return decode_bounded
+
+
+def decode_strictly(data: bytes | str) -> Any:
+    """Decode JSON without repairs. Raise DecodeError, or RecursionError if it is nested too deeply."""
+    try:
+        value = _decode(data)
+    except RecursionError:
+        if _is_nested_too_deeply(data):
+            raise
+        return with_room(_decode, data)
+    if is_too_deep(data):
+        raise RecursionError
+    return value
 
 
 def decode(data: bytes) -> tuple[Any, list[Repair]]:
@@ -68,20 +136,21 @@ def _decode_leniently(data: bytes, why: str) -> tuple[Any, list[Repair]]:
         no_numbers.add("a number beyond all bounds")
         return None
 
-    def loaded(*, strict: bool) -> Any:
-        return json.loads(text, strict=strict, parse_constant=absent, parse_float=finite)
+    def loaded(strict: bool) -> tuple[Any, int]:
+        return _without_half_characters(json.loads(text, strict=strict, parse_constant=absent, parse_float=finite))
 
+    if _is_nested_too_deeply(data):
+        raise too_deep(len(data))
     try:
         try:
-            value = loaded(strict=True)
+            value, halves = with_room(loaded, True)
         except ValueError:
             if not _CONTROL.search(text):
                 raise
-            value = loaded(strict=False)
+            value, halves = with_room(loaded, False)
             repairs.append(Repair("raw-control-character", "raw control characters in a text"))
-        value, halves = _without_half_characters(value)
     except RecursionError:
-        raise BadRecord(f"nested too deeply to be read, in {len(data):,} bytes", "too-large") from None
+        raise too_deep(len(data)) from None
     except ValueError:
         raise BadRecord(f"not JSON: {why}", "bad-json") from None
     if no_numbers:
@@ -90,6 +159,11 @@ def _decode_leniently(data: bytes, why: str) -> tuple[Any, list[Repair]]:
         strings = "one string" if halves == 1 else f"{halves} strings"
         repairs.append(Repair("lone-surrogate", f"half a surrogate pair in {strings}"))
     return value, repairs
+
+
+def too_deep(size: int) -> BadRecord:
+    """Return the error for a value of so many bytes that is nested too deeply."""
+    return BadRecord(f"nested too deeply to be read, in {size:,} bytes", "too-large")
 
 
 def replace_lone_surrogates(text: str) -> str:

@@ -83,7 +83,7 @@ def test_a_broken_line_loses_only_itself_and_its_position_is_reported(
     found, report = survives(path, streaming=streaming)
 
     assert ids(found) == ["good", "later"]
-    assert bad_codes(report) == ["malformed-record"]
+    assert bad_codes(report) == ["too-large" if line.startswith(b'{"a":[[') else "malformed-record"]
     (bad,) = report.files[str(path)].bad
     assert (bad.path, bad.line, bad.offset) == (str(path), 2, len(line_of(GOOD)) + 1)
     assert "secret-word" not in bad.reason

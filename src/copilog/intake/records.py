@@ -109,7 +109,7 @@ class JsonLines:
         self._source = source
         self._ledger = ledger
         self._is_record = is_record
-        self._decode = decode
+        self._decode = jsonio.bounded(decode)
         self._remarks = remarks or FileNotes(ledger)
         self._closes_remarks = remarks is None
         self._file: Any = BytesIO()

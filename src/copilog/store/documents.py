@@ -121,12 +121,14 @@ def conversation_from(data: bytes, chapters: Iterable[bytes] = ()) -> Conversati
     unpacked = unpack(data)
     end = unpacked.find(b"\n")  # this JSON has no line breaks inside
     if end < 0:
-        conversation = _decoder().decode(unpacked)
+        conversation = jsonio.with_room(_decoder().decode, unpacked)
     else:
         lines = memoryview(unpacked)
-        conversation = _decoder().decode(lines[:end])
+        conversation = jsonio.with_room(_decoder().decode, lines[:end])
         _put_texts(conversation, _texts_decoder().decode(lines[end:]))
-    earlier = [message for chapter in chapters for message in _messages_decoder().decode(unpack(chapter))]
+    earlier = [
+        message for chapter in chapters for message in jsonio.with_room(_messages_decoder().decode, unpack(chapter))
+    ]
     if earlier:
         conversation.messages = earlier + conversation.messages
     return conversation

@@ -9,6 +9,7 @@ import msgspec
 
 from copilog.errors import BadFile, BadRecord
 from copilog.intake.files import opened
+from copilog.jsonio import decode_strictly
 from copilog.telemetry import model_events
 from copilog.telemetry.events import (
     CONTEXT,
@@ -82,7 +83,6 @@ def _collect(part: Part, reading: Reading, evidence: Evidence, books: RecordCoun
     """Run the hot loop, which benchmarks/bench_extract.py measures."""
     file = part.file.index
     ignored = books.ignored
-    decode = msgspec.json.Decoder().decode
     collector = Collector(evidence, reading, file)
     take = collector.take
     offset, line = part.start, -1
@@ -93,7 +93,7 @@ def _collect(part: Part, reading: Reading, evidence: Evidence, books: RecordCoun
             if data is None:
                 raise error or malformed("cannot be read")
             try:
-                record = decode(data)
+                record = decode_strictly(data)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 record = None
             if type(record) is not dict:

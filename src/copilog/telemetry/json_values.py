@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from copilog.errors import BadRecord
-from copilog.jsonio import decode_strictly
+from copilog.jsonio import decode_strictly, is_too_deep, too_deep, with_room
 
 CHUNK_BYTES = 1 << 20
 BLANK = b" \t\r\n"
@@ -40,16 +40,19 @@ def decode_value(data: bytes) -> Any:
     """
     try:
         return decode_strictly(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
+    except RecursionError:
+        raise too_deep(len(data)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        if is_too_deep(data):
+            raise too_deep(len(data)) from None
     try:
-        return LENIENT.decode(data.decode("utf-8"))
+        return with_room(LENIENT.decode, data.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise malformed(f"not UTF-8 (byte {error.start} of the record)") from None
     except json.JSONDecodeError as error:
         raise malformed(f"not JSON: {error.msg} (character {error.pos} of the record)") from None
     except RecursionError:
-        raise malformed("nested too deeply to be read") from None
+        raise too_deep(len(data)) from None
 
 
 def malformed(reason: str) -> BadRecord:

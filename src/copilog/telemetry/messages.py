@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from copilog.errors import BadRecord
+from copilog.jsonio import decode_strictly
 from copilog.telemetry.events import Json, prop, unwrapped
 from copilog.trajectory import TrajectoryMessage
 
@@ -27,8 +28,6 @@ _TRUNCATED = "Input data was truncated"
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 _MOST_DIGITS = 4000
 _NEXT_MESSAGE = '},{"role":'
-
-decode_value = msgspec.json.Decoder().decode
 
 
 class Payload(NamedTuple):
@@ -120,7 +119,7 @@ def items_of(payload: Payload, recovery: bool) -> tuple[list[Any], bool, bool]:
 def parsed(text: str) -> Any:
     """Decode a JSON value. Raise ValueError if it is invalid. Half surrogate pairs are preserved, NaN is not."""
     try:
-        return decode_value(text)
+        return decode_strictly(text)
     except msgspec.DecodeError as error:
         if str(error) == _TRUNCATED:
             raise ValueError(_TRUNCATED) from None

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from copilog.jsonio import decode_strictly
 from copilog.tags import is_injected
 from copilog.telemetry.messages import (
     Payload,
     Retention,
-    decode_value,
     is_cut,
     items_of,
     messages_from,
@@ -221,7 +221,7 @@ def _as_dict(item: _Narrow) -> dict[str, Any]:
 def _decode_leniently(raw: msgspec.Raw) -> Any:
     """Decode a value that was skipped before; only a number out of range can still be refused."""
     try:
-        return decode_value(raw)
+        return decode_strictly(bytes(raw))
     except msgspec.ValidationError:
         import json
 

@@ -86,7 +86,7 @@ def test_an_ambiguous_unit_of_minutes_or_months_is_refused_with_both_spellings()
     "text",
     [
         "", "someday", "m", "ma", "mayo", "7", "7x", "2026-13", "2026-02-30", "2026-05/04", "2026-05-04T25", "99999y",
-        "0000", "9999-12-31", "2026-05-04T10:61", "last year of all",
+        "0000", "9999-12-32", "2026-05-04T10:61", "last year of all",
     ],
 )  # fmt: skip
 def test_an_invalid_date_is_refused_with_valid_forms(text: str) -> None:

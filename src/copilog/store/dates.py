@@ -28,6 +28,7 @@ _DATE = re.compile(
 )
 _TINY = timedelta(microseconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST = datetime.max.replace(tzinfo=UTC)
 _STEPS = (timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1), timedelta(milliseconds=1))
 
 
@@ -118,10 +119,13 @@ def _parsed(parsed: re.Match[str], zone: tzinfo | None) -> Period:
     first = date(year, month, day)
     if parsed[5] is not None:
         return _parsed_time(parsed, first, zone)
-    if parsed[4] is not None:
-        end = first + timedelta(days=1)
-    else:
-        end = _next_month(first) if parsed[3] is not None else date(year + 1, 1, 1)
+    try:
+        if parsed[4] is not None:
+            end = first + timedelta(days=1)
+        else:
+            end = _next_month(first) if parsed[3] is not None else date(year + 1, 1, 1)
+    except (OverflowError, ValueError):  # the last year of all
+        return Period(_instant(datetime.combine(first, time()), zone), _LAST)
     return _period(datetime.combine(first, time()), datetime.combine(end, time()), zone)
 
 
@@ -152,4 +156,6 @@ def _period(first: datetime, end: datetime, zone: tzinfo | None) -> Period:
 
 def _instant(local: datetime, zone: tzinfo | None) -> datetime:
     """Return the UTC time of a local one; `astimezone` treats skipped times differently from time zones."""
+    if local.date() == date.max:  # the same day in UTC, as there is none after it
+        return local.replace(tzinfo=UTC)
     return _EPOCH + timedelta(microseconds=round(local.replace(tzinfo=zone).timestamp() * 1e6))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import NamedTuple
 
+from copilog.intake.patterns import time_limit
 from copilog.store.conditions import compiled
 from copilog.store.query import Text
 from copilog.store.substrings import words_of
@@ -80,8 +81,9 @@ def _spans_in(text: str, column: str, matchers: list[Matcher]) -> list[tuple[Spa
         if matcher.is_folded and folded is None:
             folded = fold(text)
         searched = folded if matcher.is_folded and folded is not None else text
-        found = islice(matcher.pattern.finditer(searched), MOST_SPANS)
-        spans += [(match.span(), number) for match in found]
+        with time_limit(matcher.pattern, searched):
+            found = islice(matcher.pattern.finditer(searched), MOST_SPANS)
+            spans += [(match.span(), number) for match in found]
     return sorted(spans)
 
 

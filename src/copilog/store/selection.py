@@ -159,7 +159,11 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def selection_of(*, now: datetime | None = None, **fields: Any) -> Selection:
-    """Return the selection for fields by name; `since` and `until` may be dates as users type them."""
+    """Return the selection for fields by name; `since` and `until` may be dates as users type them.
+
+    An empty text is no filter, as if it had not been given.
+    """
+    fields = {name: value for name, value in fields.items() if not isinstance(value, str) or value.strip()}
     zone = UTC if fields.get("utc") else None
     if isinstance(fields.get("since"), str):
         fields["since"] = period_of(fields["since"], now, zone).start
@@ -205,7 +209,7 @@ class Selected:
     def _conditions(self) -> Iterator[Condition]:
         wanted = self.selection
         for name in NAME_FIELDS:
-            if (value := getattr(wanted, name)) is not None:
+            if (value := getattr(wanted, name)) is not None and value.strip():
                 yield named(self.connection, name, value)
         for name, flag in FLAGS.items():
             if (is_so := getattr(wanted, name)) is not None:
@@ -255,7 +259,7 @@ class Selected:
         query = parse(wanted.query, zone=wanted.zone)
         # In a search, the tool must be called in the same turn.
         names = {name: getattr(wanted, name) for name in NAME_FIELDS if name != "tool"}
-        also = [Field(name, value) for name, value in names.items() if value is not None]
+        also = [Field(name, value) for name, value in names.items() if value is not None and value.strip()]
         also += [Field("is", name) for name in ("starred", "gone") if getattr(wanted, name)]
         return msgspec.structs.replace(query, root=And((query.root, *also))) if also else query
 

@@ -71,6 +71,7 @@ ADVICE: dict[str, str] = {
     "torn-document": "nothing to do; the file was cut off while it was written",
     "torn-head": "nothing to do; the beginning was cut off, by a rotation or a tail of the log",
     "torn-tail": "nothing to do; the last line was cut off while it was written",
+    "unknown-format": "nothing to do, unless it is a conversation; `copilog inspect --source` reads it as a format",
     "unknown-mutation": "the log was written by a newer VS Code; look for a newer copilog",
     "unreadable": "check the permissions of the file",
     "unreadable-database": "close the program that uses the database and run the command again",

@@ -66,7 +66,7 @@ def test_totals_are_numbers(folder: Path) -> None:
     assert totals["unknown"] == {"response:hologram": 1}
 
 
-def test_files_of_unknown_format_have_no_source_and_do_not_change_the_exit_code(folder: Path) -> None:
+def test_files_of_no_known_format_have_no_source_and_count_with_strict(folder: Path) -> None:
     outcome = run("inspect", "--json", "--strict", folder / "Code" / "User" / "workspaceStorage" / f"{1:032x}")
 
     unknown = [file for file in outcome.json["files"] if file["source"] is None]
@@ -77,7 +77,8 @@ def test_files_of_unknown_format_have_no_source_and_do_not_change_the_exit_code(
     other = folder / "other"
     other.mkdir()
     (other / "only.txt").write_text("no chat")
-    assert run("inspect", "--strict", other).code == 0
+    assert run("inspect", other).code == 0
+    assert run("inspect", "--strict", other).code == 1
 
 
 def test_text_output_has_position_and_reason_of_each_bad_record(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from copilog.sources.root_search import Skipped
     from copilog.sources.roots import Root
 
+EMPTY = "empty file"
 PLAIN_WIDTH = 100
 MOST_UNREAD = 20  # paths that could not be read, of those that a command prints
 MOST = 2**31 - 1  # rows, processes, ...: the largest number that SQLite and the operating system accept
@@ -35,13 +37,22 @@ OFFSET = click.IntRange(0, MOST)
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+class NonEmptyPath(click.Path):
+    """A path. An empty one, as from an unset variable of a script, is an error, and not the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not os.fspath(value):
+            self.fail("the path is empty; write . for the current folder", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def reading_options(function: Function) -> Function:
     """Add the options that select what to read. The user may write them before or after the command."""
     function = click.option(
         "--root",
         "roots",
         multiple=True,
-        type=click.Path(path_type=Path),
+        type=NonEmptyPath(path_type=Path),
         metavar="PATH",
         help="Read only this path: a home folder (of any system), a user data folder, its User/, a workspaceStorage/, "
         "one workspace's folder, a .copilot/, a folder that contains any of these at any depth (such as a backup "
@@ -272,22 +283,45 @@ def _print_paths(settings: Settings, paths: dict[str, str]) -> None:
         click.echo(f"  ! and {len(unread) - MOST_UNREAD:,} more; `copilog doctor` lists all", err=True)
 
 
-def finish(settings: Settings, report: Report, strict: bool | None, what: str) -> int:
+def finish(
+    settings: Settings, report: Report, strict: bool | None, what: str, unread: Counter[str] | None = None
+) -> int:
     """Print what could not be read, and in one line what was; return the exit code."""
     print_unread(settings, report)
     crashed = sum(diagnostic.code == "crash" for diagnostic in report.diagnostics())
-    return end_with(settings, report.bad_records(), crashed, strict, what, "copilog inspect")
+    return end_with(settings, report.bad_records(), crashed, strict, what, "copilog inspect", unread)
 
 
-def end_with(settings: Settings, bad: int, crashed: int, strict: bool | None, what: str, more: str) -> int:
-    """Print in one line what was read and what was not, and return the exit code; `more` lists the latter."""
+def end_with(
+    settings: Settings,
+    bad: int,
+    crashed: int,
+    strict: bool | None,
+    what: str,
+    more: str,
+    unread: Counter[str] | None = None,
+) -> int:
+    """Print in one line what was read and what was not, and return the exit code; `more` lists the latter.
+
+    `unread` counts files that were not read, by why.
+    """
     line = what
+    for why, number in (unread or {}).items():
+        line += (
+            f"; {number:,} {plural(number, why)}" if why == EMPTY else f"; {number:,} {plural(number, 'file')} {why}"
+        )
     if bad:
         line += f"; {bad:,} bad {plural(bad, 'record')} ({more} shows them)"
     if crashed:
         line += f"; copilog failed on {crashed:,} {plural(crashed, 'file')} (a bug: please report it)"
     click.echo(line, err=True)
-    return 1 if crashed or (bad and settings.is_strict(strict)) else 0
+    return 1 if crashed or ((bad or unread) and settings.is_strict(strict)) else 0
+
+
+def unread_files(report: Report) -> Counter[str]:
+    """Count the empty files and those of unknown format in what the user named."""
+    words = {"empty-file": EMPTY, "unknown-format": "of unknown format"}
+    return Counter(words[note.code] for note in report.diagnostics() if note.code in words)
 
 
 def default_jobs() -> int:

@@ -8,10 +8,22 @@ from typing import Any
 
 import click
 
-from copilog.cli.common import Settings, json_option, pass_settings, plural, strict_option
+from copilog.cli.common import EMPTY, Settings, json_option, pass_settings, plural, printable, strict_option
 from copilog.cli.json_output import print_json
 from copilog.diagnostics import Diagnostic, LeafCounts, Ledger, Tally, add_counts
 from copilog.sources import SOURCES
+
+
+class SourceName(click.Choice):  # type: ignore[type-arg] # it has none in older releases
+    """The name of a format. For any other name, the error has the nearest ones."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from difflib import get_close_matches
+
+        if value not in self.choices:
+            near = get_close_matches(str(value), self.choices, 3, 0)
+            self.fail(f"there is no format {printable(str(value))!r}; the nearest are {', '.join(near)}", param, ctx)
+        return value
 
 
 @click.command(
@@ -26,7 +38,7 @@ Examples:
 @click.option(
     "--source",
     metavar="NAME",
-    type=click.Choice([source.name for source in SOURCES]),
+    type=SourceName([source.name for source in SOURCES]),
     help="Read all files as this format, instead of detecting it.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Also list files of unknown format, and all remarks.")
@@ -71,7 +83,8 @@ def command(
         f"{f'; {skipped:,} not read' if skipped else ''}",
         err=True,
     )
-    return 1 if broken or (bad and settings.is_strict(strict)) else 0
+    is_imperfect = bad or len(known) < len(ledgers)
+    return 1 if broken or (is_imperfect and settings.is_strict(strict)) else 0
 
 
 # --- as JSON ----------------------------------------------------------------------------------------------------
@@ -160,7 +173,6 @@ def _sums(tallies: Iterable[Tally]) -> dict[str, Any]:
 def _print(settings: Settings, ledgers: list[Ledger], verbose: bool) -> None:
     from rich.text import Text
 
-    from copilog.cli.overview import printable
     from copilog.ingest.skipped import is_skipped
 
     for ledger in ledgers:
@@ -169,8 +181,9 @@ def _print(settings: Settings, ledgers: list[Ledger], verbose: bool) -> None:
             _print_diagnostics(settings, ledger, verbose)
             continue
         if ledger.source is None:
-            if verbose:
-                settings.out.print(Text(f"{printable(ledger.path)}  unknown format", "dim"))
+            is_empty = any(note.code == "empty-file" for note in ledger.notes)
+            if verbose or is_empty:
+                settings.out.print(Text(f"{printable(ledger.path)}  {EMPTY if is_empty else 'unknown format'}", "dim"))
             continue
         line = Text(printable(ledger.path), "bold")
         line.append(f"  {ledger.source}", "cyan")
@@ -215,8 +228,6 @@ def _figures(tally: Tally) -> str:
 
 def _print_diagnostics(settings: Settings, ledger: Ledger, verbose: bool) -> None:
     from rich.text import Text
-
-    from copilog.cli.overview import printable
 
     styles = {"error": "red", "warning": "yellow", "info": "dim"}
     for diagnostic in ledger.diagnostics():

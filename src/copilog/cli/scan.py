@@ -20,6 +20,7 @@ from copilog.cli.common import (
     print_unread,
     reading_options,
     strict_option,
+    unread_files,
 )
 from copilog.cli.json_output import print_json
 from copilog.cli.root_summary import list_roots, roots_as_data
@@ -89,7 +90,8 @@ def command(
     print_unread(settings, report)
     crashed = sum(diagnostic.code == "crash" for diagnostic in report.diagnostics())
     what = _print_summary(result, time.monotonic() - started)
-    return end_with(settings, report.bad_records(), crashed, strict, what, "copilog problems")
+    unread = unread_files(report) if paths else None
+    return end_with(settings, report.bad_records(), crashed, strict, what, "copilog problems", unread)
 
 
 def _scan(settings: Settings, archive: Archive, origins: Origins, jobs: int, report: Report) -> ScanResult:

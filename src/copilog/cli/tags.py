@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from copilog.cli.common import Settings, finish, json_option, pass_settings, plural, strict_option
+from copilog.cli.common import Settings, finish, json_option, pass_settings, plural, strict_option, unread_files
 from copilog.cli.json_output import json_text
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def command(
     document = inventory_of(_conversations(settings, inputs, report), catalogue).to_json()
     _write(_as_json(document) if as_json else page_of(document), output)
     _print_bad_records(report)
-    return finish(settings, report, strict, _closing_line(document))
+    return finish(settings, report, strict, _closing_line(document), unread_files(report))
 
 
 def _catalogue(path: Path | None) -> Catalogue:

@@ -23,6 +23,8 @@ from copilog.sources.roots import Root, StorageFolder, folder_around
 from copilog.sources.vscode.workspace import workspace_from
 from copilog.sqliteio import remove_stale_copies
 
+UNKNOWN = ("unknown-format", "the format is not known; the file was not read")
+
 
 def discover(roots: Iterable[Root | Path | str] | None = None, *, report: Report | None = None) -> Iterator[Found]:
     """Yield one `Found` for each conversation on this machine, with all its traces.
@@ -213,12 +215,17 @@ def founds_in(folder: Path, report: Report, passed_over: Container[Path] = ()) -
 
 
 def identify_or_note(probe: Probe, report: Report) -> Source | None:
-    """Return the source of a file in a folder; None if it is unknown, or if two sources claim it, which is recorded."""
+    """Return the source of a file in a folder; None if it is empty, unknown, or claimed by two, which is recorded."""
     try:
-        return identify(probe)
+        source = identify(probe)
     except UsageError as error:
         report.open(str(probe.path), None).note("ambiguous-format", str(error))
         return None
+    if source is None and not probe.is_content:
+        is_empty = not probe.head and not probe.path.stat().st_size
+        code, reason = ("empty-file", "the file is empty") if is_empty else UNKNOWN
+        report.open(str(probe.path), None).note(code, reason, "warning" if is_empty else "info")
+    return source
 
 
 def _content_key(path: Path) -> str:

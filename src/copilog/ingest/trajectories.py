@@ -158,7 +158,6 @@ class Trajectories:
             rivals = self._telemetry.rivals
             positions = chosen(rivals, self.options.sample, self.options.seed, self.options.sample_mode)
             wanted = {rivals[position] for position in positions}
-        self._note_empty_files()
         for trajectory in self._fitting(self.report):
             key = trajectory.conversation_id
             if key in self._telemetry.keys:
@@ -168,12 +167,6 @@ class Trajectories:
                 summary = self._own_summary if self.options.wants_tag_summary else None
                 trajectory.context = context_of(trajectory.messages, trajectory.context, self._catalogue, summary)
                 yield trajectory_pieces(trajectory)
-
-    def _note_empty_files(self) -> None:
-        for file in self.inputs.telemetry:
-            ledger = self.report.files.get(file.shown)
-            if ledger is not None and not ledger.seen and not ledger.notes:
-                ledger.note("empty-file", "there is nothing in the file")
 
     def _fitting(self, report: Report) -> Iterator[ConversationTrajectory]:
         """Yield the conversations that are not telemetry, and that match the pattern."""

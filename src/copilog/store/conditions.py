@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from copilog.intake.patterns import found_in
+from copilog.intake.patterns import has_match_within_limit
 from copilog.store.query import And, Field, Node, Not, Or, Text
 from copilog.store.query_fields import EMPTY, PERIOD, SUPERSEDED, Level, level_of
 from copilog.store.schema import MESSAGE_BITS, TEXT_COLUMNS, is_counted
@@ -134,7 +134,7 @@ def _holds(text: str | None, lower_piece: str) -> bool:
 
 
 def _matches(text: str | None, pattern: str) -> bool:
-    return text is not None and found_in(compiled(pattern), text)
+    return text is not None and has_match_within_limit(compiled(pattern), text)
 
 
 @lru_cache(maxsize=64)

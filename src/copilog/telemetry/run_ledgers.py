@@ -33,3 +33,5 @@ def fill_report(report: Report, files: Iterable[Readable], books: dict[Seq, Reco
                 ledger.reject(place.code, place.reason, line=line, offset=place.offset)
             ledger.unlisted += counted.bad - len(listed)
             lines_before += counted.lines
+        if not ledger.seen and not ledger.notes:
+            ledger.note("empty-file", "there is nothing in the file")

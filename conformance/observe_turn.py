@@ -91,11 +91,9 @@ def _calls(messages: list[Message], where: str) -> Seen:
         for part in message.parts:
             if isinstance(part, ToolResult):
                 results.setdefault(part.call_id, []).append(part)
-    seen: set[str] = set()
     for message in messages:
         for part in message.parts:
             if isinstance(part, ToolCall):
-                seen.add(part.id)
                 at = f"{where}/{part.id}"
                 yield from _call(part, message.parent_call_id or "main", at)
                 yield from _results(results.get(part.id, []), at)
@@ -105,8 +103,10 @@ def _calls(messages: list[Message], where: str) -> Seen:
                 yield from _edit(part, f"{where}/{part.call_id}")
             elif isinstance(part, TodoList) and part.call_id is not None:
                 yield "call.todos", f"{where}/{part.call_id}", [item.title for item in part.items]
-    yield "calls", where, len(seen)
     calls = [part for message in messages for part in message.parts if isinstance(part, ToolCall)]
+    of_program = [call for call in calls if call.origin == "program"]
+    yield "calls", where, len(calls) - len(of_program)  # a call that is there twice counts twice
+    yield "calls of the program", where, [call.name for call in of_program]
     edits = [part for message in messages for part in message.parts if isinstance(part, FileEdit)]
     yield "edits", where, len(edits) + sum(len(call.edits) for call in calls)
 
@@ -152,6 +152,7 @@ def _subagent(call: ToolCall, messages: list[Message], at: str) -> Seen:
         yield "subagent.name", at, call.subagent.name
         yield "subagent.model", at, call.subagent.model
     answers = _answers(message for message in messages if message.parent_call_id == call.id)
+    yield "subagent.answers", at, len(answers)
     for number, text in enumerate(answers, 1):
         yield "subagent.answer", f"{at}/{number}", text
 

@@ -72,6 +72,7 @@ VSCODE = [
     "plain-1.138.0",
     "retried-1.139.1",
     "subagent-1.139.1",
+    "subagent-before-1.139.1",
     "walk-1.133.0",
 ]
 DEFAULT = [

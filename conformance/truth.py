@@ -363,6 +363,7 @@ def _subagent(steps: list[tuple[Served, Step]], call: Call, where: str) -> Itera
     named = call.arguments.get("agent_type", call.arguments.get("agentName"))  # as the CLI and as VS Code call it
     yield Fact(kind="subagent.name", where=where, expected=named)
     yield Fact(kind="subagent.model", where=where, expected=min(models))
+    yield Fact(kind="subagent.answers", where=where, expected=len(texts))
     for number, text in enumerate(texts, 1):
         yield Fact(kind="subagent.answer", where=f"{where}/{number}", expected=text)
 

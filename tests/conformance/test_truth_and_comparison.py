@@ -17,6 +17,7 @@ from conformance.facts import Asked, Fact, Performed, Truth
 from conformance.known import Known, explain
 from conformance.masking import LONG, Mask, prose_left
 from conformance.observe import observe, requests_seen
+from conformance.observe_turn import observe_turn
 from conformance.recording import RECORDED, recorded
 from conformance.running import Result
 from conformance.scenario import Call, Gap, Run, Scenario, Step, Tokens, applies, load, load_all
@@ -34,7 +35,7 @@ from conformance.table import (
     table_of,
 )
 from conformance.truth import truth_of
-from copilog.model import Conversation, Usage
+from copilog.model import Conversation, Message, Text, ToolCall, Turn, Usage
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
@@ -98,6 +99,7 @@ def test_facts_follow_from_scripts_and_log() -> None:
     assert facts["call.caller", "main/1/call_SUB_0_0"] == "call_A_0_0"
     assert facts["call.exit code", "main/1/call_SUB_0_0"] == 7
     assert facts["subagent.answer", "main/1/call_A_0_0/1"] == "below"
+    assert facts["subagent.answers", "main/1/call_A_0_0"] == 1
     assert facts["calls", "main/1"] == 2
 
 
@@ -159,6 +161,27 @@ def test_each_fact_can_be_wrong_and_can_be_missing(number: int) -> None:
         observed[fact.key] = value
         different = [one.fact.key for one in compare(truth, observed) if one.verdict == "different"]
         assert different == [fact.key]
+
+
+def test_surplus_calls_and_texts_of_sub_agents_are_seen() -> None:
+    asking = Message(role="assistant", turn=0, parts=[ToolCall(id="c1", name="task"), ToolCall(id="c2", name="view")])
+    below = Message(role="assistant", turn=0, parent_call_id="c1", parts=[Text(text="below")])
+    repeated = Message(
+        role="assistant", turn=0, parent_call_id="c1", parts=[Text(text="end"), ToolCall(id="c2", name="view")]
+    )
+    own = Message(role="system", turn=0, parts=[ToolCall(id="c3", name="read_bash", origin="program")])
+
+    def seen(*messages: Message) -> dict[tuple[str, str], Any]:
+        turn = Turn(index=0)
+        conversation = Conversation(
+            id="cli:s", native_id="s", source="cli-events", turns=[turn], messages=list(messages)
+        )
+        return {(kind, where): value for kind, where, value in observe_turn(conversation, turn, "main/1")}
+
+    right, wrong = seen(asking, below, own), seen(asking, below, repeated)
+    assert (right["calls", "main/1"], right["calls of the program", "main/1"]) == (2, ["read_bash"])
+    assert right["subagent.answers", "main/1/c1"] == 1
+    assert (wrong["calls", "main/1"], wrong["subagent.answers", "main/1/c1"]) == (3, 2)
 
 
 def test_gap_excuses_a_missing_value_and_never_a_wrong_one() -> None:

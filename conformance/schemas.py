@@ -30,13 +30,14 @@ def print_difference(version: str, file: TextIO) -> int:
 
 def print_additions(version: str, file: TextIO) -> None:
     """Print which events and fields a version's schema has and that of the pinned version before does not."""
-    older = [one for one in VERSIONS if version_key(one) < version_key(version) and has_schema(one)]
-    if not older:
+    older = [one for one in reversed(VERSIONS) if version_key(one) < version_key(version)]
+    base = next(filter(has_schema, older), None)
+    if base is None:
         print("  no older pinned version has a schema of its events", file=file)
         return
-    before, after = (set(fields_of(_schema(one))) for one in (older[-1], version))
+    before, after = (set(fields_of(_schema(one))) for one in (base, version))
     for sign, said, names in (("+", "added", after - before), ("-", "no longer", before - after)):
-        print(f"  {said} since {older[-1]}: {len(names) or 'nothing'}", file=file)
+        print(f"  {said} since {base}: {len(names) or 'nothing'}", file=file)
         for name in sorted(names):
             print(f"    {sign} {name}", file=file)
 

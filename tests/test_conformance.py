@@ -19,6 +19,10 @@ from conformance.scenario import SCENARIOS, load
 
 MOST_BYTES = 4 << 20
 MOST_WORDS = 25  # of the vendors in one piece: notices are shorter
+EVERYWHERE = {  # what each run is compared for
+    "cli": {"superseded", "model.asked", "documents", "compactions", "began", "edits", "vote", "request.output"},
+    "vscode": {"superseded turns", "model.asked", "documents", "compactions", "edits", "vote", "request.output"},
+}
 FOREIGN_FOLDERS = (b"/copilog-conf-", b"/root/", b"/Users/", b"/.cache/")
 FOREIGN_PATH = re.compile(rb"/copilog-conf-|/root/|/Users/|/home/(?!ana\b)|/\.cache/|/tmp/|/var/folders/")
 
@@ -63,6 +67,17 @@ def test_recorded_run_has_no_prose_of_a_vendor(name: str) -> None:
         for piece in prose_left(mask, text, MOST_WORDS)
     }
     assert prose == {}
+
+
+@pytest.mark.parametrize("name", recorded())
+def test_recorded_truth_has_all_that_a_run_is_compared_for_today(name: str) -> None:
+    truth = msgspec.json.decode((RECORDED / name / "truth.json").read_bytes(), type=Truth)
+    kinds = {fact.kind for fact in truth.facts}
+    assert sorted(EVERYWHERE[truth.program] - kinds) == []
+    calls = {fact.where for fact in truth.facts if fact.kind == "call.name"}
+    assert not calls or "edits" in kinds
+    prompted = {fact.where for fact in truth.facts if fact.kind == "subagent.prompt"}
+    assert prompted == {fact.where for fact in truth.facts if fact.kind == "subagent.name"}
 
 
 def texts_of(path: Path) -> Iterator[str]:

@@ -31,7 +31,12 @@ def entries_in(folder: Path | str, *, may_be_link: bool = False) -> list[os.DirE
     if entries and not may_be_link and os.path.islink(folder):  # noqa: PTH114 - thousands of them, at every start
         _skip_link(str(folder))
         return []
-    return [entry for entry in entries if _is_read(entry)]
+    others = [
+        entry for entry in entries if not (entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False))
+    ]
+    for entry in others:
+        _pass_over(entry)
+    return [entry for entry in entries if entry not in others] if others else entries
 
 
 def files_below(folder: Path) -> Iterator[Path]:
@@ -84,14 +89,12 @@ def require_entry(folder: Path | str) -> None:
         os.stat(f"{folder}{os.sep}.")  # noqa: PTH116
 
 
-def _is_read(entry: os.DirEntry[str]) -> bool:
-    if entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False):
-        return True
+def _pass_over(entry: os.DirEntry[str]) -> None:
+    """Note an entry that is neither a file nor a folder."""
     if entry.is_symlink():
         _skip_link(entry.path)
-        return False
-    mode = _mode_of(entry.path)
-    return mode is not None and not _is_refused(entry.path, mode)
+    elif (mode := _mode_of(entry.path)) is not None:
+        _is_refused(entry.path, mode)
 
 
 def _mode_of(path: Path | str) -> int | None:

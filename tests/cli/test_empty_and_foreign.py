@@ -6,8 +6,8 @@ import os
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import pytest
 
 from copilog.errors import UsageError
@@ -48,8 +48,7 @@ def test_an_empty_name_in_a_selection_is_no_filter(tmp_path: Path) -> None:
     run("scan")
     with Archive(Path(os.environ["COPILOG_ARCHIVE"])) as archive:
         for name in ("workspace", "source", "model", "label"):
-            filters: dict[str, Any] = {name: ""}
-            assert len(archive.list_selected(Selection(**filters))) == 2
+            assert len(archive.list_selected(msgspec.structs.replace(Selection(), **{name: ""}))) == 2
 
 
 def test_an_empty_root_is_not_the_current_folder() -> None:

@@ -21,6 +21,7 @@ from copilog.model import (
     Part,
     Place,
     Prompt,
+    Reference,
     Text,
     ToolCall,
     Turn,
@@ -262,3 +263,23 @@ def test_fields_listed_as_missing_are_not_shown(writer: str) -> None:
     listed = {*LEFT_OUT, *LEFT_OUT_BY.get(writer, {})}
 
     assert sorted(listed - {name for kind in KINDS for name in missing(kind, writer)}) == []
+
+
+def test_a_note_of_an_inline_reference_is_right_after_it() -> None:
+    reference = Reference(text="`tide`", place=Place(path="/work/src/tides.py"), notes={"in": "class Table"})
+    parts: list[AnyPart] = [
+        Text(text="First see "),
+        reference,
+        Text(text=" and then the rest.\n\n" + "Much more. " * 40),
+    ]
+    conversation = Conversation(
+        id="vscode:1",
+        source="vscode-session",
+        turns=[Turn(index=0)],
+        messages=[Message(role="assistant", turn=0, parts=parts)],
+    )
+
+    for name, shown in WRITERS.items():
+        text = " ".join(shown(conversation).split())
+        assert re.search(r"tide`?( \(| \(`?[^()]*tides\.py`?, )in: class Table\) and then the rest", text), (name, text)
+        assert text.count("class Table") == (2 if name == "HTML" else 1), name  # its outline has the beginning

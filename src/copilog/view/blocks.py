@@ -38,6 +38,7 @@ class Link:
 
     words: str
     where: str = ""
+    remark: str = ""  # notes of the reference, to show right after it
 
     @property
     def target(self) -> str:

@@ -97,7 +97,6 @@ class Speaker:
             yield from self._thought()
             self._first = self._first or at
             self._gather(part)
-            self._notes += notes_of(part)
         elif (block := self._block(part, message, at)) is not None:
             yield from self._flush()
             yield block
@@ -121,9 +120,13 @@ class Speaker:
             self._prose.add_text(part.text)
             self._warned += [clean_line(word, 300) for word in part.vulnerabilities]
         elif part.type == "inline":
-            self._prose.add_link(Link(words=part.text or clean_line(markdown_as_plain(where), 300), where=where))
+            remark = ", ".join(f"{note.label}: {clean_line(note.text)}" for note in notes_of(part))
+            words = part.text or clean_line(markdown_as_plain(where), 300)
+            self._prose.add_link(Link(words=words, where=where, remark=remark))
+            return
         elif where:
             self._prose.name_block(where)
+        self._notes += notes_of(part)
 
     def _flush(self) -> Iterator[AnyBlock]:
         yield from self._thought()

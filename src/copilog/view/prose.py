@@ -55,7 +55,7 @@ class ProseBuffer:
 
     def add_link(self, link: Link) -> None:
         """Append a mark for a file or symbol, on a new line after a fence; its label if there are too many."""
-        text = without_marks(link.words)
+        text = without_marks(f"{link.words} ({link.remark})" if link.remark else link.words)
         if len(self._links) < _MOST_MARKS:
             text = chr(FIRST_MARK + len(self._links))
             self._links.append(link)

@@ -313,7 +313,9 @@ class BlockWriter:
 
 def _link(link: Link) -> str:
     words = visible_line(link.words, 300)
-    return f"{words} ({span(link.where)})" if words and link.target else words or span(link.where or "a reference")
+    facts = [span(link.where) if words and link.target else "", plain(link.remark)]
+    said = ", ".join(filter(None, facts))
+    return (words or span(link.where or "a reference")) + (f" ({said})" if said else "")
 
 
 def _line(facts: Sequence[str]) -> str:

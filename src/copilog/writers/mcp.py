@@ -175,7 +175,8 @@ def scraps_of(block: AnyBlock) -> Iterator[Scrap]:
 
 
 def _link(link: Link) -> str:
-    return f"{link.words} ({link.where})" if link.words and link.target else link.words or link.where
+    said = ", ".join(filter(None, (link.target if link.words else "", link.remark)))
+    return (link.words or link.where) + (f" ({said})" if said else "")
 
 
 def _task(state: str, title: str, description: str) -> str:

@@ -384,7 +384,7 @@ def append_lines(line: Text, lines: Lines) -> None:
 
 
 def _link(link: Link) -> str:
-    return clean(link.words) or link.where
+    return (clean(link.words) or link.where) + (f" ({clean(link.remark)})" if link.remark else "")
 
 
 def _typed_text(block: Words) -> Text:

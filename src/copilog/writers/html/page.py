@@ -176,7 +176,8 @@ class Page:
 def _link(link: Link) -> tuple[Markup, str]:
     """Return a file or symbol within a sentence."""
     words = clean_line(markdown_as_plain(link.words), 300) or link.where
-    return Markup('<span class="ref" title="{}">{}</span>').format(link.where, words), words
+    remark = f" ({link.remark})" if link.remark else ""
+    return Markup('<span class="ref" title="{}">{}</span>{}').format(link.where, words, remark), words + remark
 
 
 def _with_marks(block: Words) -> tuple[str, list[tuple[Markup, str]]]:

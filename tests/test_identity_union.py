@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copilog.identity import merge
-from copilog.identity.part_order import _smallest
+from copilog.identity.part_order import _stored_orders
 from copilog.model import (
     Approval,
     Confirmation,
@@ -393,16 +393,16 @@ def test_conflicts_follow_their_turns_when_a_merged_conversation_is_merged_again
 KEYS = [f"text:{number}" for number in range(6)]
 
 
-@given(st.lists(st.lists(st.sampled_from(KEYS), unique=True, min_size=1), min_size=1, max_size=6))
-def test_smallest_chains_have_the_same_consequences(orders: list[list[str]]) -> None:
-    chains = [tuple(order) for order in orders]
-    keys = sorted({key for order in orders for key in order})
+@given(st.lists(st.sets(st.sampled_from(KEYS), min_size=1), min_size=1, max_size=6))
+def test_stored_orders_have_the_same_consequences_as_those_of_the_traces(traces: list[set[str]]) -> None:
+    orders = [sorted(keys) for keys in traces]
+    keys = sorted(set().union(*traces))
 
-    smallest = _smallest(chains, keys)
+    stored = _stored_orders(set(map(tuple, orders)), keys)
 
-    assert followers_in(smallest) == followers_in(orders)
-    assert {key for chain in smallest for key in chain} == set(keys)
-    assert _smallest([tuple(chain) for chain in smallest], keys) == smallest
+    assert followers_in(stored) == followers_in(orders)
+    assert {key for order in stored for key in order} == set(keys)
+    assert _stored_orders(set(map(tuple, stored)), keys) == stored
 
 
 def followers_in(chains: list[list[str]]) -> set[tuple[str, str]]:

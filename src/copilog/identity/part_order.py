@@ -8,8 +8,7 @@ trace that is merged later may decide.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 
@@ -28,6 +27,7 @@ def put_in_order(messages: list[Message], views: Sequence[View], turn: Turn) -> 
     names = _names_in(messages)
     keys = _keys_in(messages, names)
     present = set(keys.values())
+    names |= _names_of_cut_thinking(messages, views, present)
     chains = {
         tuple(key for key in dict.fromkeys(chain) if key in present)
         for view in views
@@ -38,7 +38,7 @@ def put_in_order(messages: list[Message], views: Sequence[View], turn: Turn) -> 
     keys = {place: key for place, key in keys.items() if key in shared}
     current = list(keys.values())
     order, is_decided = _united(chains, current)
-    turn.part_orders = [] if is_decided else _smallest(chains, order)
+    turn.part_orders = [] if is_decided else _stored_orders(chains, order)
     return messages if order == current else _rearranged(messages, keys, order)
 
 
@@ -47,6 +47,27 @@ def _names_in(messages: list[Message]) -> dict[str, str]:
     calls = [part for message in messages for part in message.parts if isinstance(part, ToolCall)]
     spellings = {name: call.id for call in calls for name in call.native_ids}
     return spellings | {call.id: call.id for call in calls}
+
+
+def _names_of_cut_thinking(messages: list[Message], views: Sequence[View], present: set[str]) -> dict[str, str]:
+    """Return the keys of thinking by the keys of its beginnings in other traces."""
+    found: dict[str, str] = {}
+    whole: dict[str, str] = {}
+    for view in views:
+        for part in _thinking_in(view.messages):
+            text = without_blanks(part.text)
+            key = _key_of(part, {})
+            if key is None or key in present or key in found:
+                continue
+            whole = whole or {without_blanks(own.text): _key_of(own, {}) or "" for own in _thinking_in(messages)}
+            continued = next((name for longer, name in whole.items() if longer.startswith(text)), None)
+            if continued is not None:
+                found[key] = continued
+    return found
+
+
+def _thinking_in(messages: list[Message]) -> Iterator[Thinking]:
+    return (part for message in messages for part in message.parts if isinstance(part, Thinking))
 
 
 def _chains_of(view: View, names: dict[str, str]) -> Iterable[Iterable[str]]:
@@ -58,7 +79,7 @@ def _chains_of(view: View, names: dict[str, str]) -> Iterable[Iterable[str]]:
 
 def _renamed(key: str, names: dict[str, str]) -> str:
     name = key.removeprefix(CALL)
-    return key if name == key else CALL + names.get(name, name)
+    return names.get(key, key) if name == key else CALL + names.get(name, name)
 
 
 def _keys_in(messages: list[Message], names: dict[str, str]) -> dict[tuple[int, int], str]:
@@ -81,7 +102,8 @@ def _key_of(part: AnyPart, names: dict[str, str]) -> str | None:
         return CALL + names.get(part.id, part.id)
     if isinstance(part, Text | Thinking) and (text := without_blanks(part.text)):
         kind = TEXT if isinstance(part, Text) else THINKING
-        return kind + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+        key = kind + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+        return names.get(key, key)
     return None
 
 
@@ -127,69 +149,52 @@ def _latest_first(key: str) -> tuple[int, tuple[int, ...], str]:
     return -rank, tuple(-ord(character) for character in name), key
 
 
-def _smallest(chains: Iterable[tuple[str, ...]], order: Sequence[str]) -> list[list[str]]:
-    """Return the fewest chains from which the same follows, so that the result does not depend on the order of merges.
-
-    Merged traces have one chain for several of their own. What follows from another pair is left out, and keys that
-    contradict each other are one chain of their own, with a pair back to its first.
-    """
-    after: dict[str, set[str]] = {key: set() for key in order}
+def _stored_orders(chains: set[tuple[str, ...]], order: list[str]) -> list[list[str]]:
+    """Return the orders to store, which depend on what follows what, and not on how the chains divide it."""
+    place = {key: at for at, key in enumerate(order)}
+    following: dict[str, set[str]] = {key: set() for key in order}
     for chain in chains:
-        for one, following in pairwise(chain):
-            after[one].add(following)
-    reached = _reached(after, order)
-    bits = {key: 1 << index for index, key in enumerate(order)}
-    rings: dict[int, list[str]] = {}
-    for key in sorted(order):
-        if reached[key] & bits[key]:
-            rings.setdefault(reached[key] | bits[key], []).append(key)
-    first = {key: ring[0] for ring in rings.values() for key in ring}
-    pairs = {
-        (first.get(one, one), first.get(following, following))
-        for one in order
-        for following in after[one]
-        if not reached[following] & bits[one]
-    }
-    nearest: dict[str, list[str]] = {}
-    for one, following in sorted(pairs):
-        nearest.setdefault(one, []).append(following)
-    for followers in nearest.values():
-        others = tuple(followers)
-        followers[:] = [
-            key for key in others if not any(reached[other] & bits[key] for other in others if other != key)
-        ]
-    made = [chain for ring in rings.values() for chain in (ring, [ring[-1], ring[0]])]
-    made += [[key] for key in order if not after[key] and not any(key in followers for followers in after.values())]
-    return sorted([*made, *_paths(nearest)])
+        for one, after in pairwise(chain):
+            if place[one] > place[after]:  # the traces contradict each other
+                return sorted(map(list, _longest(chains)))
+            following[one].add(after)
+    next_steps = _direct_steps(following, order)
+    is_after = {key for steps in next_steps.values() for key in steps}
+    made: list[list[str]] = []
+    starts = sorted(key for key in order if key not in is_after)
+    while starts or (starts := sorted(key for key in order if next_steps[key])):
+        path = [starts.pop(0)]
+        while steps := next_steps[path[-1]]:
+            path.append(steps.pop(0))
+        if len(path) > 1 or path[0] not in is_after:
+            made.append(path)
+    return sorted(made)
 
 
-def _reached(after: dict[str, set[str]], order: Sequence[str]) -> dict[str, int]:
-    """Return by key the set of all keys that follow it, as bits by their index in the order."""
-    bits = {key: 1 << index for index, key in enumerate(order)}
-    reached = dict.fromkeys(order, 0)
-    is_complete = False
-    while not is_complete:  # once, and once more for what contradicts itself
-        is_complete = True
-        for key in reversed(order):
-            found = reached[key]
-            for following in after[key]:
-                found |= bits[following] | reached[following]
-            is_complete = is_complete and found == reached[key]
-            reached[key] = found
-    return reached
+def _direct_steps(following: dict[str, set[str]], order: list[str]) -> dict[str, list[str]]:
+    """Return what directly follows each key, sorted: without the steps that others imply."""
+    place = {key: at for at, key in enumerate(order)}
+    reached: dict[str, int] = {}  # as bits
+    made: dict[str, list[str]] = {}
+    for key in reversed(order):
+        made[key] = []
+        reached[key] = 1 << place[key]
+        for after in sorted(following[key], key=place.__getitem__):
+            if not reached[key] >> place[after] & 1:
+                made[key].append(after)
+                reached[key] |= reached[after]
+        made[key].sort()
+    return made
 
 
-def _paths(nearest: dict[str, list[str]]) -> Iterable[list[str]]:
-    """Yield the pairs of a key and one that follows it, joined to chains where a key has one on either side."""
-    before = Counter(key for followers in nearest.values() for key in followers)
-    inner = {key for key, followers in nearest.items() if len(followers) == 1 and before[key] == 1}
-    for start, followers in nearest.items():
-        if start not in inner:
-            for key in followers:
-                path = [start, key]
-                while path[-1] in inner:
-                    path.append(nearest[path[-1]][0])
-                yield path
+def _longest(chains: set[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return the chains that are not part of another one."""
+    return [chain for chain in chains if not any(chain != other and _is_within(chain, other) for other in chains)]
+
+
+def _is_within(chain: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    rest = iter(other)
+    return all(key in rest for key in chain)
 
 
 def _rearranged(messages: list[Message], keys: dict[tuple[int, int], str], order: list[str]) -> list[Message]:

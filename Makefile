@@ -45,7 +45,7 @@ conformance: ARGS = --program all --version all
 conformance: $(VENV)/.test-ready  ## run all versions of real programs, and compare what they write with what copilog reads; ARGS="..."
 	$(BIN)/python -m conformance run $(ARGS)
 
-writers-diff: $(VENV)/.test-ready  ## print which events of a Copilot CLI copilog does not know; VERSION=1.0.102
+writers-diff: $(VENV)/.test-ready  ## print what a version of Copilot CLI added to its events and took away; VERSION=1.0.102
 	$(BIN)/python -m conformance writers-diff $(VERSION)
 
 bench: $(VENV)/.test-ready  ## print the ratios

@@ -28,6 +28,8 @@ def _compared(truth: Truth, fact: Fact, value: Any) -> Compared:
 
 def is_as_expected(fact: Fact, value: Any) -> bool:
     """Return whether a value agrees with a fact."""
+    if value is None and fact.expected == 0 and fact.kind.startswith("tokens."):
+        return True  # where no call was answered, programs record nothing, and nothing is known
     if fact.how == "holds":
         return isinstance(value, str) and fact.expected in value
     if fact.how == "between":

@@ -185,7 +185,7 @@ def _file_edit(call: Call, action: Action, path: str | None, diff: str | None) -
 
 def _counts_end(call: Call, path: str | None, diff: str, added: int) -> bool:
     """Return whether the diff of a new file shows the end of its last line, or an empty file, as one more line."""
-    if not diff.endswith(("\n+\n", "\n+")):
+    if not diff.rstrip("\n").endswith("\n+"):
         return False
     written = list(lines_in_arguments(call.part.arguments))
     found = [lines for name, lines in written if len(written) == 1 or _is_end_of(path or name, name)]

@@ -149,6 +149,7 @@ def _first_text(spans: list[Span], *keys: str) -> str | None:
 
 
 TREE = '{"node"'  # the beginning of a result that was recorded in VS Code's own form: a tree of texts
+UNNAMED_AGENT = "GitHub Copilot Chat"  # what VS Code calls its main agent, and sub-agents without a type
 PARAMETERS = "github.copilot.tool.parameters."  # of Copilot CLI: what it knows of a call
 ARGUMENTS, RESULT = "gen_ai.tool.call.arguments", "gen_ai.tool.call.result"
 
@@ -248,7 +249,7 @@ class ToolRuns:
             call.notes = {**call.notes, "prompt it ran with": typed}
         call.subagent = SubAgent(
             run_id=span.text("gen_ai.conversation.id"),
-            name=take_str(left, "gen_ai.agent.name") or span.name.removeprefix("invoke_agent").strip() or None,
+            name=_own_name(take_str(left, "gen_ai.agent.name") or span.name.removeprefix("invoke_agent").strip()),
             description=take_str(left, "gen_ai.agent.description"),
             prompt=prompt if isinstance(prompt, str) else None,
             result=self._results.get(call.id),
@@ -399,3 +400,8 @@ def _is_from_beginning(sent: list[str] | None) -> bool:
 def _squeezed(text: str) -> str:
     """Return a text without white space, which varies between prompts."""
     return "".join(text.split())
+
+
+def _own_name(name: str) -> str | None:
+    """Return the name of a sub-agent; None for one without a type."""
+    return name if name != UNNAMED_AGENT else None

@@ -52,6 +52,7 @@ DEBUG: Rules = (
     ("/*/{type,name,spanId}", "kind"),
     ("/{type,name,spanId}", "kind"),
     ("/*/attrs/{label,childLogFile,systemPromptFile,toolsFile,debugName}", "program-info"),
+    ("/subagent/attrs/agentName", "program-info"),  # of a sub-agent without a type: the program's own name
     ("/llm_request/attrs/inputMessages/#/*/parts/*/type", "kind"),
     ("/tool_call/attrs/args/#/chatSessionResource/**", "address"),
     ("/discovery/attrs/details", "program-info"),

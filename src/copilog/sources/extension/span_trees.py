@@ -247,9 +247,12 @@ class ToolRuns:
         typed = take_str(left, USER_REQUEST)
         if typed and typed not in (prompt, call.arguments):
             call.notes = {**call.notes, "prompt it ran with": typed}
+        name = take_str(left, "gen_ai.agent.name") or span.name.removeprefix("invoke_agent").strip()
+        if name == UNNAMED_AGENT:
+            left["gen_ai.agent.name"] = name
         call.subagent = SubAgent(
             run_id=span.text("gen_ai.conversation.id"),
-            name=_own_name(take_str(left, "gen_ai.agent.name") or span.name.removeprefix("invoke_agent").strip()),
+            name=name if name and name != UNNAMED_AGENT else None,
             description=take_str(left, "gen_ai.agent.description"),
             prompt=prompt if isinstance(prompt, str) else None,
             result=self._results.get(call.id),
@@ -400,8 +403,3 @@ def _is_from_beginning(sent: list[str] | None) -> bool:
 def _squeezed(text: str) -> str:
     """Return a text without white space, which varies between prompts."""
     return "".join(text.split())
-
-
-def _own_name(name: str) -> str | None:
-    """Return the name of a sub-agent; None for one without a type."""
-    return name if name != UNNAMED_AGENT else None

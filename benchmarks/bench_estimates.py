@@ -6,7 +6,7 @@
 Every session that records its tokens is estimated as if it did not: the parameters come from the other sessions of the
 corpus, those of the same home being the user's own; with --strangers, from those of other homes alone. Then likely
 input, output and dollars are printed beside the recorded ones. A file of VS Code records the prompt of the last call of
-a turn, and the output of turns with a single call: these are compared as "prompts" and "outputs". Dollars are list
+a turn, and the output of some turns: these are compared as "prompts" and "outputs". Dollars are list
 prices of a fixed date; where a session records credits and not tokens, a credit is a cent. Earlier versions of a
 session stand for no session of their own, and are left out with it. Fixtures, which some tool or person made up, and
 generated homes are printed apart, take no part in the parameters, and count for nothing.
@@ -163,10 +163,9 @@ def compare(session: Session, real: list[Session], prices: PriceTable | None, kn
         last = [_last_call(one.replay) for one in sample.prompts]
         prompts = estimate(last, calibration).input
         made.append(Compared(name, "prompts", prompts, sum(one.tokens for one in sample.prompts)))
-        single = [(one.replay, one.output) for one in sample.prompts if one.output]
-        if single and sample.output is None:
-            outputs = estimate([replay for replay, _ in single], calibration).output
-            made.append(Compared(name, "outputs", outputs, sum(output for _, output in single)))
+    if sample.outputs:
+        outputs = estimate([replay for replay, _ in sample.outputs], calibration).output
+        made.append(Compared(name, "outputs", outputs, sum(output for _, output in sample.outputs)))
     return made
 
 

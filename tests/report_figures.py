@@ -168,7 +168,7 @@ def _tokens(days: int) -> TokensSection:
         origins=[
             OriginRow(source="session.shutdown", method="spread", conversations=12, input=52_000_000, output=2_400_000),
             OriginRow(source="modelTotals", method="recorded", conversations=30, input=38_000_000, output=1_700_000),
-            OriginRow(source="characters / 4", method="estimated", conversations=9, input=1_540_000, output=462_000),
+            OriginRow(source="replayed calls", method="estimated", conversations=9, input=1_540_000, output=462_000),
         ],
         prices=Prices(
             source="genai-prices 0.0.1",

@@ -125,7 +125,7 @@ def test_a_larger_archive_has_every_row_again_a_month_earlier(tmp_path: Path) ->
 def test_both_tell_the_tokens_of_summaries() -> None:
     rows = [
         {"source": "session.shutdown", "input": 40, "output": 2},
-        {"source": "characters / 4", "input": 7, "output": 7},
+        {"source": "replayed calls", "input": 7, "output": 7},
     ]
     ours = {"totals": {"conversations": 3}, "tokens": {"origins": rows}}
     theirs = {"sessions": [{}], "totals": {"totalTokens": 42}}

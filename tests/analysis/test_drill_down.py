@@ -54,6 +54,9 @@ NOT_SUMMED = {
         for table in TokensSection.__struct_fields__
         if table.startswith("by_") or table == "total"
     },
+    "tokens.at_least.input": "the low end of a range, whose likely value is summed",
+    "tokens.at_least.output": "likewise",
+    "tokens.at_least.dollars": "likewise",
     "models.models.share": "a part of what other rows have",
     "time.longest_streak": "days in a row",
     "time.current_streak": "days in a row",

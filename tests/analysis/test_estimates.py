@@ -9,11 +9,11 @@ import pytest
 from copilog.analysis.estimates import Prompt, Sample, calibrate, estimate, sample_of
 from copilog.analysis.prices import PricedModel, PriceTable, UnitPrice
 from copilog.derive.estimating import (
+    FRAME_TOKENS,
     KEPT,
     PRIOR,
     STORED,
     TEXT,
-    TOKENS_OF_A_CALL,
     Range,
     family_part,
     fixed_part,
@@ -34,7 +34,14 @@ PRICES = PriceTable(
 
 
 def replay(**changes: Any) -> Replay:
-    numbers = {"calls": 10, "context": 50_000.0, "last_context": 8_000.0, "kept_calls": 8, "kept_context": 30_000.0}
+    numbers = {
+        "calls": 10,
+        "acting": 10,
+        "context": 50_000.0,
+        "last_context": 8_000.0,
+        "kept_calls": 8,
+        "kept_context": 30_000.0,
+    }
     values = {"turn": 0, "parent": None, "model": "gpt-5", "kind": "cli", "written": 1_000.0}
     return Replay(**(values | numbers | changes))
 
@@ -89,8 +96,17 @@ def test_a_recorded_prompt_comes_with_the_share_of_its_fixed_part() -> None:
     found = sample_of(session(of_turn=[Usage(last_prompt=1_000, output=12, by_category=shares, source="request")]))
 
     (prompt,) = found.prompts
-    assert (prompt.tokens, prompt.fixed, prompt.output) == (1_000, 600, 12)
-    assert found.input is None
+    assert (prompt.tokens, prompt.fixed) == (1_000, 600)
+    assert [output for _, output in found.outputs] == [12]
+    assert (found.input, found.output) == (None, None)
+
+
+@pytest.mark.parametrize(("source", "outputs"), [("request", [70]), ("result.metadata", [])])
+def test_an_output_of_the_last_call_alone_is_not_the_output_of_the_turn(source: str, outputs: list[int]) -> None:
+    made_up = session(of_turn=[Usage(last_prompt=1_000, output=70, source=source)])
+    made_up.messages.insert(2, made_up.messages[1])
+
+    assert [output for _, output in sample_of(made_up).outputs] == outputs
 
 
 # --- the parameters -------------------------------------------------------------------------------------------------
@@ -120,7 +136,7 @@ def test_a_prompt_without_shares_tells_the_fixed_part_by_what_is_left() -> None:
 
 def test_output_is_told_beyond_what_every_call_writes() -> None:
     told = [
-        sample(str(number), replays=[replay()], output=10 * TOKENS_OF_A_CALL + rate * 1_000)
+        sample(str(number), replays=[replay()], output=10 * FRAME_TOKENS + rate * 1_000)
         for number, rate in enumerate((2, 3, 5))
     ]
 
@@ -174,7 +190,7 @@ def test_dollars_are_those_of_cached_stored_and_plain_tokens_and_of_output() -> 
 
     cached = 0.5 * (8 * 1_000 + 30_000)
     fresh = 10 * 1_000 + 50_000 - cached
-    output = 10 * TOKENS_OF_A_CALL + 1_000
+    output = 10 * FRAME_TOKENS + 1_000
     assert found.dollars is not None
     assert found.dollars.likely == pytest.approx((cached * 1 + fresh * (0.75 * 10 + 0.25 * 20) + output * 100) / 1e6)
     assert found.input == Range(60_000, 60_000, 60_000)

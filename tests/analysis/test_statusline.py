@@ -68,9 +68,9 @@ def test_tokens_are_those_of_the_days_turns_and_estimates_are_told_apart(connect
     # lighthouse and its compaction; of harbour's last turn nothing was recorded
     assert tuesday.tokens_today - tuesday.estimated_tokens_today == 31_000 + 5_200
     assert tuesday.estimated_tokens_today > 0
-    # a thirteenth of the fork's 13,650 is new; beacon recorded outputs alone, and twice has a prompt of 41 characters
-    assert wednesday.estimated_tokens_today == 2 * 11
-    assert wednesday.tokens_today == 1_050 + 400 + 22
+    # a thirteenth of the fork's 13,650 is new; beacon recorded outputs, and the prompts of two calls
+    assert wednesday.estimated_tokens_today == 5_000 + 5_200
+    assert wednesday.tokens_today == 1_050 + 400 + 10_200
 
 
 def test_premium_requests_and_credits_are_those_of_the_day(connection: sqlite3.Connection) -> None:
@@ -327,7 +327,7 @@ def test_the_line_tells_what_there_is(path: Path) -> None:
 
     line = line_for(Wishes(archive=path, at=TUESDAY))
 
-    assert line == ("3 turns · 2 conversations · >=36k tokens · 1 premium · 3.5 credits · 1 failed · claude-sonnet-4.5")
+    assert line == ("3 turns · 2 conversations · ~58k tokens · 1 premium · 3.5 credits · 1 failed · claude-sonnet-4.5")
     assert line_for(Wishes(archive=path, at=NOTHING_YET)) == "no turns today"
 
 
@@ -340,7 +340,7 @@ def test_a_template_has_the_fields_that_it_names(path: Path) -> None:
     template = "{turns_today} turns · {tokens_today} tokens in {workspace}: {title:.5}"
 
     assert line_for(Wishes(archive=path, at=TUESDAY, template=template)) == (
-        "3 turns · >=36k tokens in lighthouse: Light"
+        "3 turns · ~58k tokens in lighthouse: Light"
     )
     assert line_for(Wishes(archive=path, at=NOTHING_YET, template="{model} {credits_today} {latest_age}")) == "- - -"
 

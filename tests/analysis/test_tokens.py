@@ -5,8 +5,9 @@ Dollars for a million tokens: gpt-5 2 in, 10 out, 0.2 from the cache; claude-son
 
 harbour       turn 0   (4,000 x 2 + 8,000 x 0.2 + 600 x 10) / 1e6                       = 0.0156
               turn 1   (5,000 x 4 + 15,000 x 0.4 + 900 x 20) / 1e6                      = 0.044
-              turn 2   estimated, (20 x 4 + 58 x 20) / 1e6: 80 characters in; out are
-                       200 and the call's name and arguments, "edit_file " and 20       = 0.00124
+              turn 2   estimated, (21,324 x 4 + 103 x 20) / 1e6: one call of Claude's, 1.25 x
+                       (17,000 + 1.15 x 206 / 4 characters) in; out 40 + 1.1 x (200 and the
+                       call's name and arguments, "edit_file" and 20) / 4               = 0.087356
 lighthouse    turn 0   (3,600 x 1 + 12,000 x 0.1 + 2,400 x 2 + 600 x 5) / 1e6           = 0.0126
               turn 1   (1,800 x 1 + 6,000 x 0.1 + 1,200 x 2 + 300 x 5) / 1e6            = 0.0063
               Keeper   (600 x 1 + 2,000 x 0.1 + 400 x 2 + 100 x 5) / 1e6                = 0.0021
@@ -89,17 +90,32 @@ def test_everything_together(section: TokensSection) -> None:
         cache_write=4_000,
         reasoning=300,
         cache_share=0.6935,  # 43,000 of the 62,000 that tell; the compaction and the fork do not
-        estimated_input=20 + 2 * 11,
-        estimated_output=58,
+        estimated_input=21_324 + 5_000 + 5_200,  # two turns of one call each, whose prompt was recorded
+        estimated_output=103,
         spread=31_000 + 1_050,
         premium_requests=3,
         unanswered_requests=1,  # the turn that ran into a limit
         credits=7,
         spread_credits=3,
         dollars=0.08785,
-        estimated_dollars=0.00124,
+        estimated_dollars=0.087356,
         unpriced=400,
     )
+
+
+def test_what_is_estimated_has_a_low_end(section: TokensSection) -> None:
+    least = section.at_least
+
+    assert least is not None
+    assert 0.4 * 21_324 + 0.95 * 10_200 < least.input < 0.6 * 21_324 + 10_200  # two prompts were recorded
+    assert least.output == 80  # 40 + 0.7 x 229 / 4
+    assert least.dollars == pytest.approx(((least.input - 10_200) * 4 + 80 * 20) / 1e6)
+
+
+def test_what_was_recorded_in_full_has_no_low_end(tmp_path: Path, cache: Path) -> None:
+    section = measured(tmp_path, turn_of(0, Usage(input=9, output=5, source="request")), cache=cache)
+
+    assert section.at_least is None
 
 
 def test_days_come_in_their_order(section: TokensSection) -> None:
@@ -127,15 +143,15 @@ def test_days_come_in_their_order(section: TokensSection) -> None:
             cache_write=4_000,
             reasoning=300,
             cache_share=0.6667,
-            estimated_input=20,
-            estimated_output=58,
+            estimated_input=21_324,
+            estimated_output=103,
             spread=31_000,
             premium_requests=1,
             unanswered_requests=1,
             credits=3.5,
             spread_credits=3,
             dollars=0.027,
-            estimated_dollars=0.00124,
+            estimated_dollars=0.087356,
         ),
         SpendRow(
             name="2026-05-06",
@@ -144,7 +160,7 @@ def test_days_come_in_their_order(section: TokensSection) -> None:
             calls=1,
             input=1_000,
             output=450,
-            estimated_input=22,
+            estimated_input=10_200,
             spread=1_050,
             premium_requests=0,
             unanswered_requests=0,
@@ -164,7 +180,7 @@ def test_models_with_and_without_a_price(section: TokensSection) -> None:
         conversations=1,
         turns=2,
         output=400,
-        estimated_input=22,
+        estimated_input=10_200,
         premium_requests=0,
         unanswered_requests=0,
         unpriced=400,
@@ -188,21 +204,21 @@ def test_workspaces_and_conversations_with_the_dearest_first(section: TokensSect
 
 def test_turns_with_the_dearest_first(section: TokensSection) -> None:
     assert [(row.name, row.id, row.dollars, row.estimated_dollars) for row in section.by_turn] == [
+        ("Tide tables #3", "vscode:harbour#3", None, 0.087356),
         ("Tide tables #2", "vscode:harbour#2", 0.044, None),
         ("Tide tables #1", "vscode:harbour#1", 0.0156, None),
         ("Lighthouse #1", "cli:lighthouse#1", 0.0126, None),
         ("Lighthouse #2", "cli:lighthouse#2", 0.0084, None),  # with what its sub-agent took
         ("Lighthouse, again #2", "cli:lighthouse-2#2", 0.00125, None),
-        ("Tide tables #3", "vscode:harbour#3", None, 0.00124),
         ("A pull request #1", "vscode:beacon#1", None, None),
         ("A pull request #2", "vscode:beacon#2", None, None),
     ]
-    assert section.by_turn[3].output == 400
+    assert section.by_turn[4].output == 400
 
 
 def test_agents_have_what_their_sub_agents_took(section: TokensSection) -> None:
     assert [(row.name, row.turns, row.output, row.dollars, row.estimated_dollars) for row in section.by_agent] == [
-        ("Navigator", 2, 900, 0.044, 0.00124),
+        ("Navigator", 2, 900, 0.044, 0.087356),
         ("(no agent)", 5, 1_650, 0.02825, None),
         ("agent", 1, 600, 0.0156, None),
     ]
@@ -260,9 +276,9 @@ def test_where_the_numbers_stood(section: TokensSection) -> None:
             premium_requests=2,
             credits=3,
         ),
+        OriginRow(source="replayed calls", method="estimated", conversations=2, input=31_524, output=103),
         OriginRow(source="session.compaction_complete", method="recorded", conversations=1, input=5_000, output=200),
         OriginRow(source="result.usage", method="recorded", conversations=1, output=400),
-        OriginRow(source="characters / 4", method="estimated", conversations=2, input=42, output=58),
         OriginRow(source="details", method="recorded", conversations=2, premium_requests=2),
         OriginRow(source="request", method="recorded", conversations=1, credits=3.5),
         OriginRow(source="sessionCopilotCredits", method="recorded", conversations=1, credits=0.5),
@@ -322,8 +338,8 @@ def test_without_prices_the_order_is_that_of_tokens(chosen: Chosen, cache: Path)
 
     assert section.prices is None
     assert (section.total.dollars, section.total.estimated_dollars, section.total.unpriced) == (None, None, 0)
-    assert names(section.by_model) == ["gpt-5-mini", "claude-sonnet-4.5", "gpt-5", "gpt-4.1"]
-    assert names(section.by_turn)[0] == "Tide tables #2"
+    assert names(section.by_model) == ["claude-sonnet-4.5", "gpt-5-mini", "gpt-5", "gpt-4.1"]
+    assert names(section.by_turn)[0] == "Tide tables #3"
     assert {row.estimated_dollars for row in section.by_tool} == {None}
 
 
@@ -338,7 +354,7 @@ def test_without_prices_the_order_is_that_of_tokens(chosen: Chosen, cache: Path)
         ("skill", [("chart-reading", 1)]),
         ("tool", [("edit_file", 2), ("bash", 2)]),
         ("conversation", [("Tide tables", 3), ("Lighthouse", 2)]),
-        ("turn", [("Tide tables #2", 1), ("Tide tables #1", 1)]),
+        ("turn", [("Tide tables #3", 1), ("Tide tables #2", 1)]),
     ],
 )
 def test_one_table_by_itself(by: str, expected: list[tuple[str, int]], chosen: Chosen, cache: Path) -> None:
@@ -357,7 +373,7 @@ def test_what_cannot_be_summed_up_by_is_refused_with_what_can(chosen: Chosen, ca
 def test_tables_of_names_are_cut_and_those_of_time_are_not(chosen: Chosen, cache: Path) -> None:
     section = tokens(chosen, limit=1, cache=cache)
 
-    assert names(section.by_turn) == ["Tide tables #2"]
+    assert names(section.by_turn) == ["Tide tables #3"]
     assert [len(rows) for rows in (section.by_model, section.by_tool, section.by_conversation)] == [1, 1, 1]
     assert len(section.by_day) == 3
     assert section.prices is not None
@@ -500,7 +516,8 @@ def test_a_turn_that_does_not_name_a_category_had_none_of_it(tmp_path: Path, cac
 def test_the_last_prompt_is_no_input(tmp_path: Path, cache: Path) -> None:
     section = measured(tmp_path, turn_of(0, Usage(last_prompt=90_000, output=5, source="request")), cache=cache)
 
-    assert (section.total.input, section.total.output, section.total.estimated_input) == (None, 5, 1)
+    assert (section.total.input, section.total.output, section.total.estimated_input) == (None, 5, 90_000)
+    assert section.total.cache_read is None  # that a first call read nothing from a cache is likely, not recorded
 
 
 def test_numbers_beyond_all_reason_are_added_up_too(tmp_path: Path, cache: Path) -> None:

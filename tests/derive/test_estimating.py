@@ -6,11 +6,11 @@ import pytest
 
 from copilog.derive.estimating import (
     DEFAULTS,
+    FRAME_TOKENS,
     KEPT,
     PRIOR,
     STORED,
     TEXT,
-    TOKENS_OF_A_CALL,
     Range,
     family_of,
     family_part,
@@ -36,7 +36,7 @@ LIKELY = {name: parameter.likely for name, parameter in CALIBRATION.items()}
 
 def replay(model: str = "gpt-5") -> Replay:
     return Replay(
-        turn=0, parent=None, model=model, kind="cli", calls=4, context=300, last_context=100, kept_calls=3,
+        turn=0, parent=None, model=model, kind="cli", calls=4, acting=2, context=300, last_context=100, kept_calls=3,
         kept_context=200, written=50,
     )  # fmt: skip
 
@@ -47,7 +47,7 @@ def test_every_call_sends_the_fixed_part_and_the_conversation_so_far() -> None:
     assert taken.input == 4 * 1_000 + 2 * 300
     assert taken.cached == 0.5 * (3 * 1_000 + 2 * 200)
     assert taken.stored == 0.25 * (4_600 - 1_700)
-    assert taken.output == 4 * TOKENS_OF_A_CALL + 3 * 50
+    assert taken.output == 2 * FRAME_TOKENS + 3 * 50
 
 
 def test_claude_counts_more_tokens_of_input() -> None:

@@ -66,7 +66,7 @@ def test_a_wide_character_is_a_token_and_four_letters_are_one(text: str | None, 
 def test_each_round_sends_the_prompt_and_all_results_before_it() -> None:
     (turn,) = calls_of(asked(10), calling("a", 5), gave("a", 100), calling("b", 5), gave("b", 200), answered(20))
 
-    assert turn.calls == 3
+    assert (turn.calls, turn.acting) == (3, 2)
     assert turn.context == 10 + (10 + 5 + 100) + (10 + 5 + 100 + 5 + 200)
     assert turn.last_context == 320
     assert turn.written == 5 + 5 + 20
@@ -149,7 +149,7 @@ def test_tools_of_a_subagent_without_results_are_two_to_a_call() -> None:
     tools = [ToolCall(id=f"t{number}", name="") for number in range(3)]
     _, sub = calls_of(asked(10), message("assistant", start, Text(text="x")), message("assistant", *tools, parent="s"))
 
-    assert sub.calls == 2
+    assert sub.calls == sub.acting == 2
     assert sub.context == 40 + (40 + 2 * HIDDEN_RESULT)
 
 

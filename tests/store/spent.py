@@ -10,7 +10,7 @@ from copilog.store.rows import SpendRow
 from copilog.store.spending import spends_of
 from copilog.store.texts import Calls, texts_of
 
-ESTIMATE = ("characters / 4", "estimated")
+ESTIMATE = ("replayed calls", "estimated")
 
 
 def spent(conversation: Conversation) -> list[SpendRow]:

@@ -202,7 +202,7 @@ def test_every_order_lists_all(archive: Archive) -> None:
     assert titles(archive, "newest") == ["storm", "Gauges", "Äpfel"]
     assert titles(archive, "oldest") == ["Äpfel", "Gauges", "storm"]
     assert titles(archive, "longest")[0] == "Gauges"
-    assert titles(archive, "tokens")[0] == "storm"
+    assert titles(archive, "tokens")[0] == "Gauges"  # two turns of which nothing was recorded
     assert titles(archive, "tools")[0] == "Gauges"
 
 

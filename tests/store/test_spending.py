@@ -11,6 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from copilog.derive.estimating import (
+    DEFAULTS,
+    FRAME_TOKENS,
+    KEPT,
+    TEXT,
+    family_part,
+    fixed_part,
+    written_part,
+)
 from copilog.model import (
     Agent,
     Conversation,
@@ -134,7 +143,7 @@ def test_the_size_of_the_last_prompt_is_never_input(tmp_path: Path) -> None:
 
     assert pick(spends, "model", "input", "output", "source", "method") == [
         ("gpt-5", None, 20, "request", "recorded"),
-        ("gpt-5", 1, None, *ESTIMATE),
+        ("gpt-5", 90_000, None, *ESTIMATE),  # one call, and this was its prompt
     ]
 
 
@@ -180,8 +189,7 @@ def test_only_turns_that_recorded_nothing_are_estimated() -> None:
     spends = spent(harbour())
 
     assert (total(recorded(spends), "input"), total(recorded(spends), "output")) == (32_000, 1_500)
-    # Turn 2: a prompt of 80 characters; an answer of 200, "edit_file " and 20 characters of arguments.
-    assert pick([row for row in spends if row not in recorded(spends)], "turn", "input", "output") == [(2, 20, 58)]
+    assert pick([row for row in spends if row not in recorded(spends)], "turn", "source") == [(2, ESTIMATE[0])]
 
 
 # --- estimates -------------------------------------------------------------------------------------------------------
@@ -195,33 +203,63 @@ def conversation_of(turn: Turn, *messages: Message, usage: list[Usage] | None = 
     )
 
 
-def test_an_estimate_counts_each_text_once_and_rounds_up() -> None:
+def likely(name: str) -> float:
+    return DEFAULTS[name].likely
+
+
+def test_an_estimate_sends_the_conversation_so_far_with_every_call() -> None:
     conversation = conversation_of(
         Turn(index=0),
-        Message(role="user", parts=[Text(text="u" * 9)]),
+        Message(role="user", parts=[Text(text="u" * 40)]),
         Message(
             role="assistant",
             model="gpt-5",
-            parts=[Thinking(text="t" * 5), Text(text="a" * 10), ToolCall(id="c", name="run", arguments="{}")],
+            parts=[Thinking(text="t" * 80), Text(text="a" * 28), ToolCall(id="c", name="read", arguments="{}{}{}{}")],
         ),
-        Message(role="tool", parts=[ToolResult(call_id="c", text="r" * 20)]),
-        Message(role="assistant", parts=[Text(text="a")]),
+        Message(role="tool", parts=[ToolResult(call_id="c", text="r" * 400)]),
+        Message(role="assistant", parts=[Text(text="a" * 4)]),
     )
 
     (spend,) = spent(conversation)
 
-    # Sent: 9 + 20. Received: 5 + 10 + len("run {}") + 1.
-    assert (spend.model, spend.input, spend.output, spend.source, spend.method) == ("gpt-5", 8, 6, *ESTIMATE)
+    # In rough tokens, sent: 10, then 10 + 7 + 1 + 2 + 100. Written: 20 + 7 + 1 + 2, then 1.
+    fixed, text = likely(fixed_part("agent")), likely(TEXT)
+    assert spend.input == round(2 * fixed + text * 130)
+    assert spend.cache_read == round(likely(KEPT) * (fixed + text * 10))
+    assert spend.output == round(FRAME_TOKENS + likely(written_part("agent")) * 31)
+    assert (spend.model, spend.source, spend.method) == ("gpt-5", *ESTIMATE)
+    # At least: one parameter after the other at its low end, and the squares of what that takes away.
+    low = {name: DEFAULTS[name].low for name in (fixed_part("agent"), TEXT, family_part("gpt-5"))}
+    lost = (
+        2 * (fixed - low[fixed_part("agent")]),
+        130 * (text - low[TEXT]),
+        spend.input * (1 - low[family_part("gpt-5")]),
+    )
+    assert spend.input_at_least == pytest.approx(spend.input - sum(one**2 for one in lost) ** 0.5, abs=1)
+    least_written = DEFAULTS[written_part("agent")].low
+    assert spend.output_at_least == round(FRAME_TOKENS + least_written * 31)
 
 
 def test_what_was_really_sent_counts_instead_of_the_words_in_it() -> None:
     asked = Message(
         role="user", parts=[Text(text="why?"), Prompt(text="p" * 400), Prompt(text="s" * 8, scope="system")]
     )
+    turn = Turn(index=0, model=Model(id="copilot/gpt-5", name="gpt-5"))
 
-    (spend,) = spent(conversation_of(Turn(index=0), asked, Message(role="assistant", parts=[Text(text="because")])))
+    (spend,) = spent(conversation_of(turn, asked, Message(role="assistant", parts=[Text(text="because")])))
 
-    assert spend.input == 100
+    assert spend.input == round(likely(fixed_part("chat")) + likely(TEXT) * 100)
+
+
+def test_the_size_that_the_cli_notes_of_its_instructions_and_tools_is_taken(tmp_path: Path) -> None:
+    log = Log().start(selectedModel="gpt-5").ask("why?").say("because")
+    log = log.shut_down(modelMetrics={}, systemTokens=7_000, toolDefinitionsTokens=3_000)
+
+    (spend,) = spent(read_cleanly(tmp_path, log))
+
+    assert spend.input == round(10_000 + likely(TEXT) * 1)
+    assert spend.input_at_least is not None
+    assert 10_000 / 1.2 < spend.input_at_least < 10_000 / 1.1
 
 
 def test_sub_agents_are_estimated_by_themselves() -> None:
@@ -237,11 +275,12 @@ def test_sub_agents_are_estimated_by_themselves() -> None:
 
     main, inner, unknown = spent(conversation)
 
-    assert (main.model, main.subagent, main.input) == ("gpt-5", None, 1)
-    assert (inner.model, inner.subagent, inner.parent_call_id, inner.input, inner.output) == (
-        "gpt-5-mini", "Sounder", "c", 3, 4,
-    )  # fmt: skip
-    assert (unknown.subagent, unknown.parent_call_id, unknown.output) == ("(unnamed)", "gone", 2)
+    fixed, text, written = likely(fixed_part("agent")), likely(TEXT), likely(written_part("agent"))
+    assert (main.model, main.subagent, main.input) == ("gpt-5", None, round(fixed + text * 1))
+    assert (inner.model, inner.subagent, inner.parent_call_id) == ("gpt-5-mini", "Sounder", "c")
+    assert (inner.input, inner.output) == (round(fixed + text * 3), round(written * 4))
+    assert (unknown.subagent, unknown.parent_call_id) == ("(unnamed)", "gone")
+    assert (unknown.input, unknown.output) == (round(fixed), round(written * 2))
 
 
 def test_estimates_have_one_order_even_where_an_agent_has_an_empty_name() -> None:
@@ -263,7 +302,9 @@ def test_an_error_was_sent_to_nobody_and_no_answer_cost_nothing() -> None:
 
     assert spent(conversation_of(failed, asked)) == []
     (spend,) = spent(conversation_of(failed, asked, Message(role="assistant", parts=[Text(text="Let me see.")])))
-    assert (spend.input, spend.output) == (1, 3)
+    family = likely(family_part(None))
+    assert spend.input == round(family * (likely(fixed_part("chat")) + likely(TEXT) * 1))
+    assert spend.output == round(likely(written_part("chat")) * 3)
 
 
 # --- which place is believed -----------------------------------------------------------------------------------------

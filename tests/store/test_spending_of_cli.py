@@ -217,9 +217,9 @@ def test_after_the_last_end_the_output_is_known_and_the_input_estimated(tmp_path
     assert pick(spends, "turn", "input", "output", "source", "method") == [
         (0, 400, 40, "session.shutdown", "recorded"),
         (1, None, 7, "assistant.message", "recorded"),
-        (1, 6, None, *ESTIMATE),
+        (1, 21_009, None, *ESTIMATE),  # 21,000 of instructions and tools, and 1.15 x 32 / 4 characters
         (2, None, 3, "assistant.message", "recorded"),
-        (2, 1, None, *ESTIMATE),
+        (2, 21_012, None, *ESTIMATE),  # 1.15 x 43 / 4
     ]
 
 
@@ -230,8 +230,8 @@ def test_a_log_without_an_end_tells_the_output_of_each_turn(tmp_path: Path) -> N
 
     assert pick(spends, "turn", "model", "input", "output", "source", "method") == [
         (0, "opus", None, 30, "assistant.message", "recorded"),
-        (0, "opus", 1, None, *ESTIMATE),
-        (1, "opus", 1, 1, *ESTIMATE),
+        (0, "opus", 42_004, None, *ESTIMATE),  # two calls: 1.15 x (4 + 11) / 4
+        (1, "opus", 21_006, 1, *ESTIMATE),  # in: 1.15 x 22 / 4; out: 1.42 x 2 / 4
     ]
 
 
@@ -347,7 +347,7 @@ def test_turns_that_the_store_leaves_out_tell_for_themselves(tmp_path: Path) -> 
 
     assert pick(spends, "turn", "input", "output", "source") == [
         (0, None, 10, "assistant.message"),
-        (0, 1, None, "characters / 4"),
+        (0, 21_001, None, ESTIMATE[0]),
         (1, 200, 20, "session-store"),
     ]
 

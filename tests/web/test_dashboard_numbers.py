@@ -95,7 +95,7 @@ COUNTED: list[tuple[tuple[str, ...], dict[str, float]]] = [
     (("work.top_files.undone", f"{TIDES}/web/chart.ts"), {HARBOUR: 1}),
     (("work.languages.edits", "Python"), {HARBOUR: 1}),
     (("tokens.total.recorded",), {HARBOUR: 33_500, LIGHT: 36_200, AGAIN: 1_050, BEACON: 400}),
-    (("tokens.total.estimated",), {HARBOUR: 78, BEACON: 22}),
+    (("tokens.total.estimated",), {HARBOUR: 21_427, BEACON: 10_200}),
     (("tokens.total.premium_requests",), {HARBOUR: 2, LIGHT: 1}),  # those of the beacon cost nothing
     (("tokens.total.unanswered_requests",), {LIGHT: 1}),
     (("tokens.total.credits",), {HARBOUR: 4, LIGHT: 3}),

@@ -85,8 +85,8 @@ def test_charts_show_values_computed_by_hand(pages: TestClient) -> None:
     assert values_of(charts["calendar"]) == {"2026-05-04": [2], "2026-05-05": [3], "2026-05-06": [3]}
     assert values_of(charts["tokens-by-kind"]) == {
         "2026-05-04": [9_000, 23_000, 1_500, 0],
-        "2026-05-05": [15_000, 20_000, 1_200, 78],
-        "2026-05-06": [1_000, 0, 450, 22],
+        "2026-05-05": [15_000, 20_000, 1_200, 21_427],
+        "2026-05-06": [1_000, 0, 450, 10_200],
     }
     assert values_of(charts["fates"]) == {
         "kept": [1],
@@ -109,8 +109,12 @@ def test_recorded_and_estimated_tokens_are_separate(pages: TestClient, measured:
     assert [series["name"] for series in chart["series"]] == ["recorded", "spread", "estimated"]
     assert values_of(chart) == {
         "2026-05-04": [33_500, 0, 0],
-        "2026-05-05": [5_200, 31_000, 78],  # a compaction, the session of the lighthouse, and a turn without numbers
-        "2026-05-06": [400, 1_050, 22],
+        "2026-05-05": [
+            5_200,
+            31_000,
+            21_427,
+        ],  # a compaction, the session of the lighthouse, and a turn without numbers
+        "2026-05-06": [400, 1_050, 10_200],
     }
     with Archive(measured) as archive:
         assert tokens_by_method(choose(archive))[0] == MethodRow(day="2026-05-04", recorded=33_500)

@@ -181,6 +181,7 @@ def _tokens(section: TokensSection, names: _Names) -> TokensSection:
         ),
         composition=_composition(section.composition),
         origins=section.origins,
+        at_least=section.at_least,
         prices=_prices(section.prices, names) if section.prices is not None else None,
     )
 

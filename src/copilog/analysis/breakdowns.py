@@ -21,7 +21,7 @@ from copilog.analysis.model_names import ModelNames
 from copilog.analysis.name_keys import Spellings
 from copilog.analysis.numbers import added
 from copilog.analysis.plans import CREDITS_OF_A_DOLLAR, system_sql
-from copilog.analysis.prices import PricedModel, PriceTable
+from copilog.analysis.prices import PricedModel, PriceTable, UnitPrice
 from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.derive.model_names import key_of
 
@@ -111,6 +111,8 @@ class Cell:
 
     def priced(self, used: Sequence[float], known: int, is_asked: bool) -> Numbers:
         """Return what was used, as NUMBERS, with its price at that day, if prices are asked for."""
+        if self.method == "estimated":
+            return self._estimated(used, known)
         given, answered, read, written, reasoned, calls, requests, paid = used
         dollars, computed, unpriced, bits = 0.0, 0.0, 0.0, _BITS[known]
         if given or answered:
@@ -118,7 +120,7 @@ class Cell:
                 cost = self._cost(given, answered, read, written, calls)
                 dollars = cost * (1 - self.discount)
                 bits += KNOWN["dollars"]
-                if self.computes_credits and self.method != "estimated":
+                if self.computes_credits:
                     computed = cost * CREDITS_OF_A_DOLLAR
                     bits += KNOWN["computed_credits"]
             elif is_asked:
@@ -129,9 +131,6 @@ class Cell:
         answered_requests, unanswered = (0.0, requests) if self.is_unanswered else (requests, 0.0)
         if self.is_unanswered and known & _HAS_REQUESTS:
             bits += KNOWN["unanswered_requests"] - KNOWN["premium_requests"]
-        if self.method == "estimated":
-            bits = bits - (KNOWN["dollars"] if self.price is not None and (given or answered) else 0)
-            return self._estimated(given, answered, calls, dollars, bits)
         counts = (given, answered, read, written, reasoned, calls, 0, 0, spread, unpriced)
         cacheable = given if known & _HAS_CACHE else 0
         return (*counts, answered_requests, unanswered, paid, spread_credits, computed, dollars, 0, cacheable, bits)
@@ -140,18 +139,24 @@ class Cell:
         """Return list dollars; the prompts of a row are taken to be of the same length."""
         assert self.price is not None
         price = self.price.of_prompts(given / max(calls, 1)) if self.price.long is not None else self.price
-        fresh = max(given - read - written, 0)
-        cached = read * price.cache_read + written * price.cache_write
-        return (fresh * price.input + cached + answered * price.output) / 1e6
+        return _cost_at(price, given, answered, read, written)
 
-    def _estimated(self, given: float, answered: float, calls: float, dollars: float, bits: int) -> Numbers:
-        """Return what is estimated, in fields of its own."""
-        for name in ("input", "output"):
-            if bits >> WIDTH * AT[name] & 1:
-                bits += KNOWN[f"estimated_{name}"] - KNOWN[name]
+    def _estimated(self, used: Sequence[float], known: int) -> Numbers:
+        """Return what is estimated, in fields of its own: likely cache reads lower the cost and are no record.
+
+        Prompts are taken to be short: programs compact the history before a prompt gets long.
+        """
+        given, answered, read, written, _, calls, *_ = used
+        dollars, bits = 0.0, _ESTIMATED_BITS[known]
         if self.price is not None and (given or answered):
+            dollars = _cost_at(self.price, given, answered, read, written) * (1 - self.discount)
             bits += KNOWN["estimated_dollars"]
         return (0, 0, 0, 0, 0, calls, given, answered, 0, 0, 0, 0, 0, 0, 0, 0, dollars, 0, bits)
+
+
+def _cost_at(price: UnitPrice, given: float, answered: float, read: float, written: float) -> float:
+    cached = read * price.cache_read + written * price.cache_write
+    return (max(given - read - written, 0) * price.input + cached + answered * price.output) / 1e6
 
 
 # Keys that are the same for an entire conversation, and those of a cell. None: the row is left out.
@@ -345,6 +350,12 @@ _HAS_CACHE, _HAS_REQUESTS = 1 << _RECORDED.index("cache_read"), 1 << _RECORDED.i
 # What is known of a row, as bits by _RECORDED -> as `known` counts it.
 _BITS = [
     sum(KNOWN[name] for place, name in enumerate(_RECORDED) if mask >> place & 1) for mask in range(1 << len(_RECORDED))
+]
+# The same of rows that are estimated: their input and output are likely ones, the rest of their tokens no record.
+_LIKELY = {"input": "estimated_input", "output": "estimated_output", "calls": "calls"}
+_ESTIMATED_BITS = [
+    sum(KNOWN[_LIKELY[name]] for place, name in enumerate(_RECORDED) if mask >> place & 1 and name in _LIKELY)
+    for mask in range(1 << len(_RECORDED))
 ]
 _COUNTED = ", ".join(f"coalesce(s.{name}, 0)" for name in _RECORDED)
 _IS_KNOWN = " + ".join(f"(s.{name} IS NOT NULL) * {1 << place}" for place, name in enumerate(_RECORDED))

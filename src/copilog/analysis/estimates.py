@@ -14,17 +14,21 @@ from statistics import median
 
 import msgspec
 
+from copilog.analysis.facts import DIGITS
+from copilog.analysis.figures import AtLeast
 from copilog.analysis.prices import PriceTable
+from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.derive.estimating import (
+    FRAME_TOKENS,
     KEPT,
     PRIOR,
     STORED,
     TEXT,
-    TOKENS_OF_A_CALL,
     Calibration,
     Range,
     Tokens,
     Values,
+    counted_fixed_parts,
     family_of,
     family_part,
     fixed_part,
@@ -34,10 +38,9 @@ from copilog.derive.estimating import (
     written_part,
 )
 from copilog.derive.model_calls import Kind, Replay, replayed
-from copilog.model import Conversation, Notice, Usage
+from copilog.model import Conversation, Turn, Usage
 
-SHUTDOWN = "session.shutdown"
-COUNTED_BY_CLI = ("systemTokens", "toolDefinitionsTokens")
+SHUTDOWN, WHOLE_TURN = "session.shutdown", "request"
 FIXED_CATEGORY = "System"  # of the shares of a prompt that VS Code records: instructions and definitions of tools
 ENOUGH = 3  # conversations of the user's own, for what is much the same for everybody
 ENOUGH_FIXED = 1  # the fixed part depends on the user's own servers and instructions more than on anything else
@@ -53,7 +56,6 @@ class Prompt(msgspec.Struct, kw_only=True):
     replay: Replay
     tokens: int
     fixed: float | None = None
-    output: int | None = None  # of the turn, where it has no other call
 
 
 class Sample(msgspec.Struct, kw_only=True):
@@ -68,6 +70,7 @@ class Sample(msgspec.Struct, kw_only=True):
     output: int | None = None
     counted: list[float] = []  # the fixed part, as the program itself counted it
     prompts: list[Prompt] = []
+    outputs: list[tuple[Replay, int]] = []  # of turns, where nothing else is recorded of the output
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +90,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 
 def sample_of(conversation: Conversation, origin: str = "") -> Sample:
     """Return what a conversation records that tells the parameters of an estimate."""
-    sample = Sample(id=conversation.id, origin=origin, counted=_counted(conversation))
+    sample = Sample(id=conversation.id, origin=origin, counted=counted_fixed_parts(conversation))
     replays = replayed(conversation)
     sample.replays, usages = recorded_calls(conversation, replays)
     if usages:
@@ -100,21 +103,10 @@ def sample_of(conversation: Conversation, origin: str = "") -> Sample:
         sizes = [usage for usage in turn.usage if usage.last_prompt]
         if sizes and turn.index in main:
             sample.prompts.append(_prompt_of(sizes, main[turn.index]))
+        if sample.output is None and turn.index in main:
+            output = _output_of_turn(turn, main[turn.index])
+            sample.outputs += [(main[turn.index], output)] if output else []
     return sample
-
-
-def _counted(conversation: Conversation) -> list[float]:
-    """Return the sizes of the fixed part that the CLI notes when it ends or compacts the history."""
-    found = []
-    for message in conversation.messages:
-        if message.role != "system":
-            continue
-        for part in message.parts:
-            if type(part) is Notice and part.data:
-                sizes = [size for name in COUNTED_BY_CLI if isinstance(size := part.data.get(name), int) and size > 0]
-                if len(sizes) == len(COUNTED_BY_CLI):
-                    found.append(float(sum(sizes)))
-    return found
 
 
 def recorded_calls(conversation: Conversation, replays: list[Replay]) -> tuple[list[Replay], list[Usage]]:
@@ -147,6 +139,12 @@ def _output_of_calls(conversation: Conversation, replays: list[Replay]) -> int |
     return sum(outputs) if outputs and len(outputs) == sum(replay.calls for replay in replays) else None
 
 
+def _output_of_turn(turn: Turn, replay: Replay) -> int | None:
+    """Return the output that VS Code recorded of a turn: of all its calls in `request`, else of the last one alone."""
+    told = [usage for usage in turn.usage if usage.scope == "turn" and usage.output]
+    return max((usage.output or 0 for usage in told if usage.source == WHOLE_TURN or replay.calls == 1), default=None)
+
+
 def _prompt_of(sizes: list[Usage], replay: Replay) -> Prompt:
     usage = max(sizes, key=lambda one: len(one.by_category))
     shares = [share.percent for share in usage.by_category if share.category == FIXED_CATEGORY and share.percent]
@@ -155,7 +153,6 @@ def _prompt_of(sizes: list[Usage], replay: Replay) -> Prompt:
         replay=replay,
         tokens=tokens,
         fixed=sum(shares) / 100 * tokens if shares else None,
-        output=usage.output if replay.calls == 1 else None,
     )
 
 
@@ -285,18 +282,15 @@ def _fixed_of(sample: Sample, kind: Kind, found: Calibration) -> float | None:
 
 
 def _written_of(sample: Sample, kind: Kind) -> float | None:
-    told = [(one.replay, one.output) for one in sample.prompts if one.output is not None]
+    told = [([replay], output) for replay, output in sample.outputs]
     if sample.output is not None:
-        kinds = {replay.kind for replay in sample.replays}
-        calls = sum(replay.calls for replay in sample.replays)
-        seen = sum(replay.written for replay in sample.replays)
-        hidden = sample.output - TOKENS_OF_A_CALL * calls
-        return hidden / seen if kinds == {kind} and seen > 0 and hidden > 0 else None
-    rates = [
-        (output - TOKENS_OF_A_CALL) / replay.written
-        for replay, output in told
-        if replay.kind == kind and replay.written and output > TOKENS_OF_A_CALL
-    ]
+        told = [(sample.replays, sample.output)]
+    rates = []
+    for replays, output in told:
+        seen = sum(replay.written for replay in replays)
+        hidden = output - FRAME_TOKENS * sum(replay.acting for replay in replays)
+        if {replay.kind for replay in replays} == {kind} and seen > 0 and hidden > 0:
+            rates.append(hidden / seen)
     return median(rates) if rates else None
 
 
@@ -373,3 +367,32 @@ def _method(replays: Sequence[Replay], calibration: Calibration, known: Mapping[
     return (
         f"{calls} calls replayed, each with the conversation so far and {fixed} tokens of instructions and tools{told}"
     )
+
+
+# --- estimates that are stored --------------------------------------------------------------------------------------
+
+
+def at_least(chosen: Chosen, prices: PriceTable | None) -> AtLeast | None:
+    """Return what the chosen turns took at least, of what nobody recorded; None if all was recorded."""
+    rows = chosen.connection.execute(
+        f"""
+        SELECT s.model, t.day, total(s.input), total(s.cache_read), total(s.input_at_least), total(s.output_at_least)
+        FROM temp.chosen AS c
+        CROSS JOIN spend AS s ON s.conversation = c.conversation
+        CROSS JOIN temp.chosen_turn AS t ON t.conversation = s.conversation AND t.turn = coalesce(s.turn, {NO_TURN})
+        WHERE s.method = 'estimated' GROUP BY s.model, t.day
+        """  # noqa: S608 - a number of our own
+    ).fetchall()
+    if not rows:
+        return None
+    found = AtLeast(input=int(sum(row[4] for row in rows)), output=int(sum(row[5] for row in rows)))
+    for model, day, given, cached, least_given, least_answered in rows:
+        price = prices.price_at(model, day) if prices is not None else None
+        if price is not None:
+            share = least_given / given if given else 0.0
+            cost = (given - cached) * price.input + cached * price.cache_read
+            cost = (cost * share + least_answered * price.output) * (1 - chosen.plan.discount)
+            found.dollars = (found.dollars or 0.0) + cost / 1e6
+    if found.dollars is not None:
+        found.dollars = round(found.dollars, DIGITS)
+    return found

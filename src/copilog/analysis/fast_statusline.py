@@ -173,7 +173,7 @@ def _month_in_config() -> Month:
 
 def texts_of(status: Status, now: datetime) -> dict[str, str]:
     """Every field of a template, as it is shown."""
-    mark = ">=" if status.estimated_tokens_today else ""
+    mark = "~" if status.estimated_tokens_today else ""
     recorded = status.tokens_today - status.estimated_tokens_today
     folder = (status.workspace or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
     return {

@@ -43,10 +43,18 @@ class SpendRow(Figures, kw_only=True):
     id: str | None = None  # what `copilog show` takes, for conversations and turns
 
 
+class AtLeast(Figures, kw_only=True):
+    """What tokens that nobody recorded are at least, where the likely ones stand among estimates."""
+
+    input: int = 0
+    output: int = 0
+    dollars: float | None = None  # None: no model has a price
+
+
 class OriginRow(Figures, kw_only=True):
     """Where numbers come from."""
 
-    source: str  # "session.shutdown", "modelTotals", "characters / 4", ...
+    source: str  # "session.shutdown", "modelTotals", "replayed calls", ...
     method: str  # recorded, spread, estimated
     conversations: int
     input: int | None = None
@@ -137,6 +145,7 @@ class TokensSection(Figures, kw_only=True):
     credits: CreditsSection
     composition: list[ShareRow]
     origins: list[OriginRow]
+    at_least: AtLeast | None = None
     prices: Prices | None = None
 
 

@@ -13,7 +13,7 @@ from copilog.cli.tables import cell, duration, money, print_table, short_number
 from copilog.derive.line_counts import line_counts_text
 
 if TYPE_CHECKING:
-    from copilog.analysis.figures import ActivityRow, Prices, SpendRow, Stats, TokensSection, WorkSection
+    from copilog.analysis.figures import ActivityRow, AtLeast, Prices, SpendRow, Stats, TokensSection, WorkSection
     from copilog.cli.common import Settings
 
 HEIGHTS = " ▁▂▃▄▅▆▇█"
@@ -120,11 +120,15 @@ def spend_lines(tokens: TokensSection) -> Iterator[str]:
     if total.spread:
         yield f"  {short_number(total.spread)} of them are parts of totals of several turns"
     estimates = ((total.estimated_input, "in"), (total.estimated_output, "out"))
-    estimated = ", ".join(f">={short_number(number)} {word}" for number, word in estimates if number)
+    estimated = ", ".join(f"{short_number(number)} {word}" for number, word in estimates if number)
     if estimated:
-        yield f"tokens estimated, where none were recorded: {estimated} (characters / 4, each text once)"
+        least = tokens.at_least
+        ends = ((least.input, "in"), (least.output, "out")) if least is not None else ()
+        lowest = ", ".join(f"{short_number(number)} {word}" for number, word in ends if number)
+        lowest = f"at least {lowest}; " if lowest else ""
+        yield f"tokens estimated, where none were recorded: {lowest}likely {estimated} (calls replayed)"
     yield from _bills(tokens)
-    yield from _dollars(total, tokens.prices)
+    yield from _dollars(total, tokens.prices, tokens.at_least)
     if month := month_label(tokens.month):
         yield month
     others = [row for row in tokens.by_payer if row.name != "Copilot"]
@@ -153,12 +157,13 @@ def _bills(tokens: TokensSection) -> Iterator[str]:
         yield f"AI credits: {' + '.join(known)}"
 
 
-def _dollars(total: SpendRow, prices: Prices | None) -> Iterator[str]:
+def _dollars(total: SpendRow, prices: Prices | None, least: AtLeast | None) -> Iterator[str]:
     if prices is None or (total.dollars is None and total.estimated_dollars is None):
         return
     dollars = [money(total.dollars)] if total.dollars is not None else []
     if total.estimated_dollars:
-        dollars.append(f">={money(total.estimated_dollars)} for what is estimated")
+        lowest = f"at least {money(least.dollars)}, likely " if least is not None and least.dollars else ""
+        dollars.append(f"{lowest}~{money(total.estimated_dollars)} for what is estimated")
     table = f"{prices.source}{f' of {prices.date}' if prices.date else ''}"
     table += ", and the config file" if prices.own else ""
     table += f", less {prices.discount:.0%}" if prices.discount else ""

@@ -143,7 +143,7 @@ def _is_empty(rows: Sequence[msgspec.Struct], name: str) -> bool:
 
 def heading(name: str) -> str:
     if name.startswith("estimated_"):
-        return f">={name.removeprefix('estimated_')}"
+        return f"~{name.removeprefix('estimated_')}"
     return SHORT.get(name) or _field_label(name)
 
 

@@ -18,8 +18,10 @@ from typing import NamedTuple
 import msgspec
 
 from copilog.derive.model_calls import Kind, Replay
+from copilog.model import Conversation, Notice
 
-TOKENS_OF_A_CALL = 40  # of output, whatever is written: the frame of tool calls, and of the answer itself
+FRAME_TOKENS = 40  # of output, in each call of a model that calls tools: what stands around their arguments
+COUNTED_BY_CLI = ("systemTokens", "toolDefinitionsTokens")
 
 
 class Range(NamedTuple):
@@ -81,9 +83,7 @@ PRIOR: dict[str, Range] = {
 DEFAULTS: dict[str, Range] = PRIOR | {
     fixed_part("cli"): Range(14_000, 21_000, 64_000),
     family_part("claude"): Range(0.93, 1.25, 1.69),
-    written_part("cli"): Range(1.09, 1.42, 1.84),
-    written_part("agent"): Range(0.7, 1.07, 2.2),
-    written_part("chat"): Range(0.7, 1.05, 2.2),
+    written_part("cli"): Range(1.09, 1.42, 1.85),
     KEPT: Range(0.85, 0.97, 1.0),
 }
 
@@ -106,9 +106,21 @@ def tokens_of(replay: Replay, values: Values, last_prompt: int | None = None) ->
         text = min(text, last_prompt / replay.last_context) if replay.last_context else text
     prompts = fixed * replay.calls + text * replay.context
     kept = values[KEPT] * (fixed * replay.kept_calls + text * replay.kept_context)
-    written = TOKENS_OF_A_CALL * replay.calls + values[written_part(replay.kind)] * replay.written
+    written = FRAME_TOKENS * replay.acting + values[written_part(replay.kind)] * replay.written
     cached = min(kept, prompts)
     return Tokens(input=prompts, cached=cached, stored=values[STORED] * (prompts - cached), output=written)
+
+
+def counted_fixed_parts(conversation: Conversation) -> list[float]:
+    """Return the sizes of the fixed part that the CLI notes when it ends or compacts the history."""
+    found = []
+    for message in conversation.messages:
+        for part in message.parts if message.role == "system" else ():
+            if type(part) is Notice and part.data:
+                sizes = [size for name in COUNTED_BY_CLI if isinstance(size := part.data.get(name), int) and size > 0]
+                if len(sizes) == len(COUNTED_BY_CLI):
+                    found.append(float(sum(sizes)))
+    return found
 
 
 def range_of(calibration: Calibration, used: Iterable[str], measure: Callable[[Values], float]) -> Range:

@@ -58,6 +58,7 @@ class Replay(msgspec.Struct, kw_only=True):
     model: str | None
     kind: Kind
     calls: int = 0
+    acting: int = 0  # those that called tools
     context: float = 0.0  # the conversation so far, as each of the calls sent it, together
     last_context: float = 0.0  # as the last of them sent it
     kept_calls: int = 0  # those that repeat the call before
@@ -184,13 +185,14 @@ class _Walk:
         said, thought, tools = _written(message)
         if not said and not thought and not tools:
             return
-        model = model_of_message(message, turn) or model_of(turn)
+        model = model_of_message(message, turn) or model_of(turn) or lane.model
         replay = self._replay_of(turn, message.parent_call_id, model)
         is_hidden = message.parent_call_id is not None and message.parent_call_id not in self._with_results
         hidden = -(-tools // TOOLS_PER_HIDDEN_CALL) if is_hidden else 1
         replay.written += said + thought
         for _ in range(max(1, hidden)):
             _call(replay, lane, model)
+            replay.acting += tools > 0
             if is_hidden:
                 lane.add(HIDDEN_RESULT * TOOLS_PER_HIDDEN_CALL)
         lane.add(said)

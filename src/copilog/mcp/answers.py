@@ -101,7 +101,7 @@ class ModelUsage(BaseModel):
     cache_write: int | None = None
     reasoning: int | None = None
     estimated_input: int | None = Field(
-        default=None, description="For turns without recorded input: a quarter of the characters, without the history."
+        default=None, description="Likely, for turns without recorded input: each call sends the history again."
     )
     estimated_output: int | None = Field(default=None, description="For turns without recorded output.")
 

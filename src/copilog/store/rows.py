@@ -196,6 +196,8 @@ class SpendRow(Row):
     billing: str | None
     has_credits: int
     calls: int | None
+    input_at_least: int | None
+    output_at_least: int | None
 
 
 class PromptShareRow(Row):

@@ -17,7 +17,7 @@ DETAIL_TABLES = (
     "queued_prompt",
 )  # fmt: skip
 # Version of the rows that `entries` makes. Rows of an earlier version are rebuilt from the document.
-ROWS_VERSION = 12
+ROWS_VERSION = 13
 # SQL for how a turn ends that was not answered.
 UNANSWERED = "('failed', 'cancelled')"
 # Views for users and data frames.
@@ -446,6 +446,17 @@ MIGRATIONS: tuple[str, ...] = (
         files_compared INTEGER NOT NULL, files_known INTEGER NOT NULL,  -- of the whole repository
         PRIMARY KEY (repository, id)
     ) WITHOUT ROWID;
+    """,
+    """
+    ALTER TABLE spend ADD COLUMN input_at_least INTEGER;   -- of an estimate, whose input and output are likely ones
+    ALTER TABLE spend ADD COLUMN output_at_least INTEGER;
+    DROP VIEW spending;
+    CREATE VIEW spending AS
+        SELECT c.id AS conversation, s.position, s.turn, s.at, s.model, s.agent, s.subagent, s.parent_call_id, s.input,
+               s.output, s.cache_read, s.cache_write, s.reasoning, s.calls, s.premium_requests, s.credits,
+               s.input_at_least, s.output_at_least, s.payer, s.billing, s.has_credits, s.source, s.method, t.superseded
+        FROM spend AS s JOIN conversation AS c ON c.rowid = s.conversation
+        LEFT JOIN turn AS t ON t.conversation = s.conversation AND t.position = s.turn;
     """,
 )
 

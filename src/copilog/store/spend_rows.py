@@ -18,7 +18,10 @@ Places = dict[tuple[Slot, str | None], int]  # weights by slot and model
 
 Billing = Literal["requests", "credits"]
 
-COLUMNS = ("input", "output", "cache_read", "cache_write", "reasoning", "premium_requests", "credits", "calls")
+COLUMNS = (
+    "input", "output", "cache_read", "cache_write", "reasoning", "premium_requests", "credits", "calls",
+    "input_at_least", "output_at_least",
+)  # fmt: skip
 OF_TURNS = frozenset({"details", "request"})  # sources that name the system of a turn, though it cost nothing
 _BILLINGS: tuple[tuple[str, Billing], ...] = (("premium_requests", "requests"), ("credits", "credits"))
 

@@ -5,7 +5,7 @@ the program over the turns of that run, in proportion to the output that these r
 on top, as totals leave them out. The size of the last prompt is no input. Premium requests are those of the session, by
 its runs, else of the turn, else the multiplier below the answer, else that of the calls that a person asked for.
 Credits are those of turns and calls, and what the bill of their run has beyond them (`costs`). What no place knows of a
-turn that has an answer is estimated: a token for every four characters.
+turn that has an answer is estimated from its calls of a model (`estimated_spend`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from copilog.model import Conversation, Usage
 from copilog.store.accounts import Account, Accounts
 from copilog.store.costs import add_costs
+from copilog.store.estimated_spend import estimated_tokens
 from copilog.store.message_counts import NOWHERE, MessageCounts, Slot
 from copilog.store.model_calls import model_calls
 from copilog.store.payers import Payers
@@ -26,8 +27,7 @@ from copilog.store.spreading import Weights, whole_shares
 from copilog.store.texts import Calls, Texts
 from copilog.store.times import time_text
 
-ESTIMATE = "characters / 4"
-CHARACTERS_PER_TOKEN = 4
+ESTIMATE = "replayed calls"
 
 
 def spends_of(conversation: Conversation, texts: list[Texts], calls: Calls) -> list[SpendRow]:
@@ -40,7 +40,7 @@ def spends_of(conversation: Conversation, texts: list[Texts], calls: Calls) -> l
     tokens.add()
     add_costs(talk, accounts, rows, conversation.usage)
     tokens.add_aside()
-    tokens.add_estimates()
+    tokens.add_estimates(conversation)
     rows.add_calls(model_calls(talk, accounts))
     ended_at = time_text(conversation.updated_at or conversation.started_at)
     return list(rows.rows(ended_at, Payers(conversation, rows.costs())))
@@ -119,21 +119,21 @@ class Tokens:
 
     # --- estimates --------------------------------------------------------------------------------------------------
 
-    def add_estimates(self) -> None:
+    def add_estimates(self, conversation: Conversation) -> None:
         """What no place knows of turns that have an answer."""
         talk = self._talk
         if talk.turns.keys() <= self._with_input and talk.turns.keys() <= self._with_output:
             return
-        answered = {slot.turn for slot in talk.received} | self._with_output
-        copied = {index for index, turn in talk.turns.items() if turn.copied_from is not None}
-        for slot in sorted(talk.received.keys() | talk.sent.keys(), key=_by_turn):
+        estimates = estimated_tokens(conversation)
+        for slot in sorted(estimates, key=_by_turn):
+            likely, least_input, least_output = estimates[slot]
             estimate: dict[str, Any] = {}
-            if slot.turn in answered and slot.turn not in self._with_input and slot in talk.sent:
-                estimate["input"] = -(-talk.sent[slot] // CHARACTERS_PER_TOKEN)
-            if slot.turn not in self._with_output and slot in talk.received:
-                estimate["output"] = -(-talk.received[slot] // CHARACTERS_PER_TOKEN)
-            if estimate and slot.turn not in copied:
-                self._rows.add(slot, None, ESTIMATE, "estimated", estimate)
+            if slot.turn not in self._with_input:
+                estimate |= {"input": round(likely.input), "cache_read": round(likely.cached)}
+                estimate["input_at_least"] = round(least_input)
+            if slot.turn not in self._with_output:
+                estimate |= {"output": round(likely.output), "output_at_least": round(least_output)}
+            self._rows.add(slot, None, ESTIMATE, "estimated", estimate)
 
 
 def _by_turn(slot: Slot) -> tuple[int, bool, str]:

@@ -11,8 +11,8 @@ from copilog.render.report.blocks import Block, Facts, Paragraph, Row, Section, 
 from copilog.view.wording import timestamp_text
 
 ESTIMATES = (
-    "Where Copilot recorded no tokens, they are estimated from the length of texts, four characters for a token. The "
-    "history that is sent again with every call is not in it, so an estimate is a lower bound. Estimates have "
+    "Where Copilot recorded no tokens, likely ones are estimated: every call of a model sends its instructions, the "
+    "definitions of tools and the conversation so far again. One estimate may be off by a factor of two. They stand in "
     "columns and colours of their own and are never added to what was recorded."
 )
 COUNTING = (

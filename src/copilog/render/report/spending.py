@@ -226,5 +226,5 @@ def origins_table(rows: Sequence[OriginRow]) -> Table:
             number("Credits", "credits", amounts.decimal, optional=True),
         ],
         "Recorded: as Copilot wrote it down. Spread: recorded for a whole session, and divided among its turns. "
-        "Estimated: worked out from the length of texts.",
+        "Estimated: what calls of a model likely took.",
     )

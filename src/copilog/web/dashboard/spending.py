@@ -39,7 +39,7 @@ BY_KIND = [
 BY_COST = [Series("of recorded tokens", "tone-1"), Series("of estimated tokens", "tone-4")]
 METHODS_NOTE = (
     "Recorded: as Copilot wrote it down for a turn. Spread: recorded for a whole session, and divided among its turns. "
-    "Estimated: worked out from the length of texts where nothing was recorded."
+    "Estimated: what calls of a model likely took where nothing was recorded."
 )
 
 
@@ -156,7 +156,7 @@ def _bar_note(row: SpendRow) -> str:
     recorded, estimated = added(row.input, row.output), added(row.estimated_input, row.estimated_output)
     words = [amounts.short(recorded)] if recorded or not estimated else []
     if estimated:
-        words.append(f">={amounts.short(estimated)}")
+        words.append(f"~{amounts.short(estimated)}")
     return " + ".join(words) + (f", {amounts.dollars(row.dollars)}" if row.dollars else "")
 
 

@@ -10,6 +10,7 @@ from copilog.analysis.figures import (
     ActivityRow,
     AgentRow,
     AgentsSection,
+    AtLeast,
     ConflictRow,
     CountRow,
     CreditRow,
@@ -170,6 +171,7 @@ def _tokens(days: int) -> TokensSection:
             OriginRow(source="modelTotals", method="recorded", conversations=30, input=38_000_000, output=1_700_000),
             OriginRow(source="replayed calls", method="estimated", conversations=9, input=1_540_000, output=462_000),
         ],
+        at_least=AtLeast(input=900_000, output=300_000, dollars=2.5),
         prices=Prices(
             source="genai-prices 0.0.1",
             date="2026-05-01",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from datetime import datetime
 
 from copilog.derive.line_counts import line_counts_text
@@ -72,6 +73,11 @@ def percent(share: float | None) -> str:
     if 0 < value < 0.1:
         return "< 0.1 %"
     return f"{value:.0f} %" if value in (0, 100) else f"{value:.1f} %"
+
+
+def estimate(likely: float | None, least: float | None, shown: Callable[[float | None], str]) -> str:
+    """Return an estimate with the lower end of its range: `at least 1.2 M, likely 2 M`."""
+    return f"at least {shown(least)}, likely {shown(likely)}" if least else f"likely {shown(likely)}"
 
 
 def dollars(amount: float | None) -> str:

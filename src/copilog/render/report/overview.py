@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from copilog.analysis.figures import ActivityRow, Stats, TimeSection
+from copilog.analysis.figures import ActivityRow, AtLeast, Stats, TimeSection
 from copilog.analysis.numbers import added
 from copilog.render import charts
 from copilog.render.report import amounts
@@ -57,15 +57,19 @@ def overview(stats: Stats) -> Section:
 
 def _cost_figures(stats: Stats) -> list[Figure]:
     total = stats.tokens.total
+    least = stats.tokens.at_least or AtLeast()
     estimated = added(total.estimated_input, total.estimated_output)
+    more = f"; {amounts.estimate(estimated, least.input + least.output, amounts.short)} more are estimated"
     tokens = Figure(
         "Tokens",
         amounts.short(added(total.input, total.output)),
-        f"recorded; {amounts.short(estimated)} more are estimated" if estimated else "recorded",
+        "recorded" + (more if estimated else ""),
     )
     figures = [tokens]
     if total.dollars is not None or total.estimated_dollars is not None:
-        more = f"; {amounts.dollars(total.estimated_dollars)} more for estimated tokens"
+        more = (
+            f"; {amounts.estimate(total.estimated_dollars, least.dollars, amounts.dollars)} more for estimated tokens"
+        )
         note = "recorded tokens at list prices" + (more if total.estimated_dollars else "")
         figures.append(Figure("Cost", amounts.dollars(total.dollars), note))
     if total.premium_requests is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from copilog.analysis.figures import OriginRow, Prices, ShareRow, SpendRow, Stats, TokensSection
+from copilog.analysis.figures import AtLeast, OriginRow, Prices, ShareRow, SpendRow, Stats, TokensSection
 from copilog.analysis.numbers import added
 from copilog.render import charts
 from copilog.render.report import amounts
@@ -36,7 +36,7 @@ LEGEND = [(f"tone-{tone}", kind) for tone, kind in zip(TONES, KINDS, strict=True
 def spending(stats: Stats) -> Section:
     """Return the section of tokens and cost."""
     tokens = stats.tokens
-    blocks: list[Block] = [_figures(tokens.total), *_over_time(tokens.by_day)]
+    blocks: list[Block] = [_figures(tokens), *_over_time(tokens.by_day)]
     charted: list[Block] = [
         chart
         for key, caption, rows in (
@@ -64,7 +64,8 @@ def spending(stats: Stats) -> Section:
     return Section("tokens", "Tokens and cost", lead, blocks)
 
 
-def _figures(total: SpendRow) -> Figures:
+def _figures(tokens: TokensSection) -> Figures:
+    total, least = tokens.total, tokens.at_least or AtLeast()
     made = [
         Figure("Input", amounts.short(total.input), f"{amounts.short(total.cache_read)} of it from a cache"),
         Figure("Output", amounts.short(total.output), f"{amounts.short(total.reasoning)} of it reasoning"),
@@ -72,7 +73,9 @@ def _figures(total: SpendRow) -> Figures:
     estimated = added(total.estimated_input, total.estimated_output)
     if estimated:
         estimate = f"{amounts.short(total.estimated_input)} in, {amounts.short(total.estimated_output)} out"
-        made.append(Figure("Estimated besides", amounts.short(estimated), estimate))
+        if least.input or least.output:
+            estimate += f"; at least {amounts.short(least.input)} in, {amounts.short(least.output)} out"
+        made.append(Figure("Likely besides", amounts.short(estimated), estimate))
     if total.unpriced:
         made.append(
             Figure("Without a price", amounts.short(total.unpriced), "recorded tokens of models not in the table")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from copilog.analysis.figures import ActivityRow, SpendRow, Stats, TimeSection, WorkSection
+from copilog.analysis.figures import ActivityRow, AtLeast, Stats, TimeSection, TokensSection, WorkSection
 from copilog.analysis.numbers import added
 from copilog.render.report import amounts
 from copilog.render.report.blocks import Figure, text
@@ -33,7 +33,7 @@ def overview(stats: Stats, links: Links) -> Section:
             note=f"{totals.messages:,} messages",
             link=links.link_unless_zero(totals.turns, "totals.turns"),
         ),
-        *_cost_tiles(stats.tokens.total, links),
+        *_cost_tiles(stats.tokens, links),
         Figure(
             label="Tool calls",
             value=amounts.whole(totals.tool_calls),
@@ -75,17 +75,19 @@ def _waiting_tile(work: WorkSection, links: Links) -> list[Figure]:
     ]
 
 
-def _cost_tiles(total: SpendRow, links: Links) -> list[Figure]:
+def _cost_tiles(tokens: TokensSection, links: Links) -> list[Figure]:
+    total, least = tokens.total, tokens.at_least or AtLeast()
     recorded, estimated = added(total.input, total.output), added(total.estimated_input, total.estimated_output)
-    more = f"; {amounts.short(estimated)} more are estimated" if estimated else ""
+    more = f"; {amounts.estimate(estimated, least.input + least.output, amounts.short)} more are estimated"
     link = links.link_unless_zero(recorded, "tokens.total.recorded")
-    tiles = [Figure(label="Tokens", value=amounts.short(recorded), note=f"recorded{more}", link=link)]
+    tiles = [
+        Figure(label="Tokens", value=amounts.short(recorded), note="recorded" + (more if estimated else ""), link=link)
+    ]
     if total.dollars is not None or total.estimated_dollars is not None:
-        more = f"; {amounts.dollars(total.estimated_dollars)} more for estimates" if total.estimated_dollars else ""
+        more = f"; {amounts.estimate(total.estimated_dollars, least.dollars, amounts.dollars)} more for estimates"
+        note = "at list prices" + (more if total.estimated_dollars else "")
         link = links.link_unless_zero(total.dollars, "tokens.total.dollars")
-        tiles.append(
-            Figure(label="Cost", value=amounts.dollars(total.dollars), note=f"at list prices{more}", link=link)
-        )
+        tiles.append(Figure(label="Cost", value=amounts.dollars(total.dollars), note=note, link=link))
     for label, what, amount in (
         ("Premium requests", "premium_requests", total.premium_requests),
         ("AI credits", "credits", total.credits),

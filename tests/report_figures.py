@@ -150,7 +150,7 @@ def _tokens(days: int) -> TokensSection:
             weeks=[
                 CreditRow(name="2026-05-25", of="gpt-5-mini", recorded=40, computed=None),
                 CreditRow(name="2026-06-01", of="gpt-5-mini", recorded=60, computed=21.5, before=40),
-                CreditRow(name="2026-06-01", of="harbour-llm", recorded=2, computed=None),
+                CreditRow(name="2026-06-01", of="harbour-llm", recorded=2, computed=None, estimated=12.5, at_least=4),
             ],
             repositories=[
                 CreditRow(name="ana/harbour", of="gpt-5-mini", recorded=100, computed=21.5, month=81.5, before=40),

@@ -112,6 +112,46 @@ def by_name(rows: list[SpendRow]) -> dict[str, SpendRow]:
     return {row.name: row for row in rows}
 
 
+def guessed() -> Conversation:
+    """Return a conversation of June of which nothing is recorded: 400 characters asked, 40 answered."""
+    asked = Turn(
+        index=0, model=Model(id="copilot/gpt-5", name="gpt-5", vendor="copilot"), request_id="guess",
+        timing=Timing(started_at=datetime(2026, 6, 3, 12, tzinfo=UTC)), status="complete",
+    )  # fmt: skip
+    texts = [
+        Message(role="user", parts=[Text(text="u" * 400)], turn=0),
+        Message(role="assistant", parts=[Text(text="a" * 40)], turn=0),
+    ]
+    return Conversation(id="vscode:guess", source="vscode-session", turns=[asked], messages=texts)
+
+
+def test_estimated_credits_are_apart_with_the_lower_end_of_their_range(archive: Archive, measured: Any) -> None:
+    """Likely: 2,500 + 1.15 x 100 in, 1.1 x 10 out. At least 2,000, 30 and 131 less (by squares); 0.7 x 10 out."""
+    before = measured()
+    archive.put(concluded_entry(guessed()), "made up")
+    section = measured()
+
+    assert (section.total.estimated_input, section.total.estimated_output) == (2_615, 11)
+    assert section.at_least is not None
+    assert (section.at_least.input, section.at_least.output) == (611, 7)  # 2,615 - 2,004.5
+    assert section.at_least.dollars == pytest.approx((611 * 2 + 7 * 10) / 1e6)
+    (row,) = [row for row in section.credits.repositories if row.name == "(no repository)" and row.estimated]
+    assert (row.estimated, row.at_least) == (pytest.approx(0.534), pytest.approx(0.1292))  # a cent each
+    (week,) = [row for row in section.credits.weeks if row.estimated]
+    assert (week.name, week.of, week.estimated) == ("2026-06-01", "gpt-5", row.estimated)
+    # No recorded or computed sum has any of it.
+    assert (section.total.credits, section.total.computed_credits) == (
+        before.total.credits, before.total.computed_credits,
+    )  # fmt: skip
+    assert sum(one.computed or 0 for one in section.credits.weeks) == sum(
+        one.computed or 0 for one in before.credits.weeks
+    )
+    cheaper = measured(Plan(discount=0.5))
+    assert cheaper.at_least.dollars == pytest.approx(section.at_least.dollars / 2)
+    (row,) = [row for row in cheaper.credits.weeks if row.estimated]
+    assert row.estimated == pytest.approx(0.534)  # a discount is on dollars
+
+
 # --- two systems ----------------------------------------------------------------------------------------------------
 
 

@@ -43,7 +43,7 @@ NOT_SUMMED = {
     **{
         f"tokens.credits.{table}.{name}": "what rows of tokens.* add up to, by two keys"
         for table in ("weeks", "repositories", "outcomes")
-        for name in ("recorded", "computed", "month", "before")
+        for name in ("recorded", "computed", "estimated", "at_least", "month", "before")
     },
     "tokens.input_turns": "turns that have a number in common, which their rows have only together",
     "tokens.credit_turns": "turns that have a number in common, which their rows have only together",

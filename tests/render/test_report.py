@@ -209,8 +209,10 @@ def test_the_page_begins_with_credits_by_week_stacked_by_model() -> None:
 
     assert "81.50 of 1,900 credits" in made.text or "Since 2026-06-01 81.50" in made.text
     assert "Forecast 244.50 at 8.15 a day, 20 days left" in made.text  # 81.5 in 10 of 30 days
-    # Two models recorded, one of them with computed credits besides: these are hatched.
+    # Two models recorded, one of them with computed credits besides, the other with likely ones: these are hatched.
     assert html.count('fill="url(#credits-weeks-hatched-1)"') == 1
+    assert html.count('fill="url(#credits-weeks-hatched-2)"') == 1
+    assert "436.96. Where no tokens were recorded: at least 4, likely 12.50." in made.text
     assert 'class="mark"' in html
     assert "The line is the allowance of a week: 436.96." in made.text  # 1,900 * 7 / 30.4375
     assert "Credits by repository and model" in made.text

@@ -75,12 +75,22 @@ class Of(NamedTuple):
     source: str
 
 
+class EstimateRange(NamedTuple):
+    """What estimated rows took at least, and what they likely cost; before a discount."""
+
+    input: float = 0
+    output: float = 0
+    dollars: float = 0
+    likely_dollars: float = 0
+
+
 class Cell:
     """Rows of all conversations that are equal except for their numbers."""
 
     __slots__ = (
         "agent", "computes_credits", "conversations", "day", "discount", "has_credits", "is_unanswered", "method",
-        "model", "numbers", "outcome", "payer", "price", "repository", "source", "subagent", "system", "turns",
+        "model", "numbers", "outcome", "payer", "price", "range", "repository", "source", "subagent", "system",
+        "turns",
     )  # fmt: skip
 
     def __init__(self, key: Row, table: PriceTable | None, discount: float, every_model: PricedModel | None) -> None:
@@ -100,6 +110,7 @@ class Cell:
         is_new = self.payer == "copilot" and self.system == "credits"
         self.computes_credits = every_model is not None or (is_new and not self.has_credits)
         self.numbers: Numbers | None = None
+        self.range = EstimateRange()
         self.conversations: set[int] = set()
         self.turns: set[int] = set()
 
@@ -108,6 +119,23 @@ class Cell:
         self.conversations.add(conversation)
         if turn != NO_TURN:
             self.turns.add(conversation << 32 | turn)
+
+    def add_range(self, used: Sequence[float], least_given: float, least_answered: float) -> None:
+        """Add what an estimate took at least, and both ends at list prices without a discount."""
+        given, answered, read, written, *_ = used
+        low = likely = 0.0
+        if self.price is not None:
+            likely = _cost_at(self.price, given, answered, read, written)
+            share = least_given / given if given else 0.0
+            low = share * _cost_at(self.price, given, 0, read, written)
+            low += _cost_at(self.price, 0, least_answered, 0, 0)
+        self.range = EstimateRange(*map(add, self.range, (least_given, least_answered, low, likely)))
+
+    def estimated_credits(self) -> tuple[float, float] | None:
+        """Return the credits that an estimate comes to, likely and at least; None where it has none."""
+        if self.method != "estimated" or not self.computes_credits or self.price is None:
+            return None
+        return self.range.likely_dollars * CREDITS_OF_A_DOLLAR, self.range.dollars * CREDITS_OF_A_DOLLAR
 
     def priced(self, used: Sequence[float], known: int, is_asked: bool) -> Numbers:
         """Return what was used, as NUMBERS, with its price at that day, if prices are asked for."""
@@ -373,7 +401,7 @@ def spent(
         f"""
         SELECT c.conversation, t.turn, t.day, s.model, s.agent, s.subagent, s.source, s.method, s.payer,
                {system_sql(chosen.plan, "s.billing", "t.at")}, s.has_credits, t.outcome, c.repository,
-               {_COUNTED}, {_IS_KNOWN}
+               {_COUNTED}, {_IS_KNOWN}, coalesce(s.input_at_least, 0), coalesce(s.output_at_least, 0)
         FROM temp.chosen AS c
         CROSS JOIN spend AS s ON s.conversation = c.conversation
         CROSS JOIN temp.chosen_turn AS t ON t.conversation = s.conversation AND t.turn = coalesce(s.turn, {NO_TURN})
@@ -386,6 +414,8 @@ def spent(
         cell = cells.get(key)
         if cell is None:
             cell = cells[key] = Cell(key, table, chosen.plan.discount, every_model)
+        if cell.method == "estimated":
+            cell.add_range(row[_USED:_KNOWN], *row[_KNOWN + 1 :])
         yield row[0], row[1], cell, cell.priced(row[_USED:_KNOWN], row[_KNOWN], is_asked)
 
 

@@ -1,7 +1,7 @@
 """AI credits over time: by week and model, by repository and model, by month and what became of the turns.
 
 Each row has what the same used in the period before: the week, or the month, before its own; of a repository the
-billing month before the present one. What is estimated is in neither number.
+billing month before the present one. What is estimated is in neither number, and apart with its lower end.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from copilog.analysis.billing_months import month_of
 from copilog.analysis.breakdowns import AT, NO_MODEL, NO_REPOSITORY, OUTCOMES, Cell, is_known, monday_of
-from copilog.analysis.figures import CreditRow, CreditsSection
+from copilog.analysis.figures import AtLeast, CreditRow, CreditsSection
+from copilog.analysis.numbers import added
 from copilog.derive.model_names import key_of
 
 DIGITS = 6
@@ -25,17 +26,22 @@ Key = tuple[str, str]
 class _Sum(NamedTuple):
     recorded: float | None = None
     computed: float | None = None
+    estimated: float | None = None
+    at_least: float | None = None
 
     def plus(self, cell: Cell) -> _Sum:
+        likely, least = cell.estimated_credits() or (None, None)
         return _Sum(
             _more(self.recorded, cell, "credits"),
             _more(self.computed, cell, "computed_credits"),
+            added(self.estimated, likely),
+            added(self.at_least, least),
         )
 
     @property
     def total(self) -> float | None:
-        known = [number for number in self if number is not None]
-        return sum(known) if known else None
+        both: float | None = added(self.recorded, self.computed)
+        return both
 
 
 def credits_section(cells: Iterable[Cell], shown: Callable[[str], str], today: date, first_day: int) -> CreditsSection:
@@ -65,12 +71,25 @@ def credits_section(cells: Iterable[Cell], shown: Callable[[str], str], today: d
                 _row(key, found, month=of_month.get(key), before=of_month_before.get(key))
                 for key, found in repositories.items()
             ),
-            key=lambda row: (-((row.recorded or 0) + (row.computed or 0)), row.name, row.of),
+            key=lambda row: (-((row.recorded or 0) + (row.computed or 0)), -(row.estimated or 0), row.name, row.of),
         ),
         outcomes=[
             _row(key, outcomes[key], before=outcomes.get((_month_before(key[0]), key[1])))
             for key in sorted(outcomes, key=lambda key: (key[0], _place(key[1])))
         ],
+    )
+
+
+def at_least(cells: Iterable[Cell]) -> AtLeast | None:
+    """Return what turns took at least, of what nobody recorded; None if all was recorded."""
+    estimated = [cell for cell in cells if cell.method == "estimated"]
+    if not estimated:
+        return None
+    dollars = [cell.range.dollars * (1 - cell.discount) for cell in estimated if cell.price is not None]
+    return AtLeast(
+        input=int(sum(cell.range.input for cell in estimated)),
+        output=int(sum(cell.range.output for cell in estimated)),
+        dollars=round(sum(dollars), DIGITS) if dollars else None,
     )
 
 
@@ -89,6 +108,8 @@ def _row(key: Key, found: _Sum, *, month: _Sum | None = None, before: _Sum | Non
         of=key[1],
         recorded=_rounded(found.recorded),
         computed=_rounded(found.computed),
+        estimated=_rounded(found.estimated),
+        at_least=_rounded(found.at_least),
         month=_rounded(month.total) if month is not None else None,
         before=_rounded(before.total) if before is not None else None,
     )
@@ -105,7 +126,8 @@ def _place(outcome: str) -> int:
 
 def _has_credits(cell: Cell) -> bool:
     assert cell.numbers is not None
-    return is_known(cell.numbers, "credits") or is_known(cell.numbers, "computed_credits")
+    is_told = is_known(cell.numbers, "credits") or is_known(cell.numbers, "computed_credits")
+    return is_told or cell.estimated_credits() is not None
 
 
 def _more(known: float | None, cell: Cell, name: str) -> float | None:

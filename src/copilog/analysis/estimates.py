@@ -14,10 +14,7 @@ from statistics import median
 
 import msgspec
 
-from copilog.analysis.facts import DIGITS
-from copilog.analysis.figures import AtLeast
 from copilog.analysis.prices import PriceTable
-from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.derive.estimating import (
     FRAME_TOKENS,
     KEPT,
@@ -367,32 +364,3 @@ def _method(replays: Sequence[Replay], calibration: Calibration, known: Mapping[
     return (
         f"{calls} calls replayed, each with the conversation so far and {fixed} tokens of instructions and tools{told}"
     )
-
-
-# --- estimates that are stored --------------------------------------------------------------------------------------
-
-
-def at_least(chosen: Chosen, prices: PriceTable | None) -> AtLeast | None:
-    """Return what the chosen turns took at least, of what nobody recorded; None if all was recorded."""
-    rows = chosen.connection.execute(
-        f"""
-        SELECT s.model, t.day, total(s.input), total(s.cache_read), total(s.input_at_least), total(s.output_at_least)
-        FROM temp.chosen AS c
-        CROSS JOIN spend AS s ON s.conversation = c.conversation
-        CROSS JOIN temp.chosen_turn AS t ON t.conversation = s.conversation AND t.turn = coalesce(s.turn, {NO_TURN})
-        WHERE s.method = 'estimated' GROUP BY s.model, t.day
-        """  # noqa: S608 - a number of our own
-    ).fetchall()
-    if not rows:
-        return None
-    found = AtLeast(input=int(sum(row[4] for row in rows)), output=int(sum(row[5] for row in rows)))
-    for model, day, given, cached, least_given, least_answered in rows:
-        price = prices.price_at(model, day) if prices is not None else None
-        if price is not None:
-            share = least_given / given if given else 0.0
-            cost = (given - cached) * price.input + cached * price.cache_read
-            cost = (cost * share + least_answered * price.output) * (1 - chosen.plan.discount)
-            found.dollars = (found.dollars or 0.0) + cost / 1e6
-    if found.dollars is not None:
-        found.dollars = round(found.dollars, DIGITS)
-    return found

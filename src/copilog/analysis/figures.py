@@ -107,8 +107,10 @@ class CreditRow(Figures, kw_only=True):
     of: str  # the model, or what became of the turns
     recorded: float | None
     computed: float | None  # at list prices, where none are recorded
-    month: float | None = None  # both in the present billing month: of repositories
-    before: float | None = None  # both in the period before
+    estimated: float | None = None  # likely, of tokens that are not recorded either
+    at_least: float | None = None  # the lower end of that estimate
+    month: float | None = None  # recorded and computed in the present billing month: of repositories
+    before: float | None = None  # recorded and computed in the period before
 
 
 class CreditsSection(Figures, kw_only=True):

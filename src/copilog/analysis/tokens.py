@@ -15,8 +15,7 @@ import msgspec
 
 from copilog.analysis.allowance import month_to_date
 from copilog.analysis.breakdowns import BY_CELL, BY_CONVERSATION, Tallies
-from copilog.analysis.credits import credits_section
-from copilog.analysis.estimates import at_least
+from copilog.analysis.credits import at_least, credits_section
 from copilog.analysis.facts import CHOSEN_CALLS, DIGITS, DISTINCT, Aggregate, Amount, SqlTable
 from copilog.analysis.figures import Prices, ShareRow, SpendRow, TokensSection
 from copilog.analysis.prices import PriceTable, price_table
@@ -66,7 +65,7 @@ def tokens(chosen: Chosen, *, limit: int | None = 20, prices: bool = True, cache
         credits=credits_section(tallies.cells(), tallies.shown_model, today, chosen.plan.billing_day),
         composition=_composition(chosen),
         origins=tallies.origins(),
-        at_least=at_least(chosen, table),
+        at_least=at_least(tallies.cells()),
         prices=_prices_of(models, table, chosen.plan.discount),
     )
 

@@ -1,6 +1,6 @@
 """AI credits: by week and model against an allowance, by repository and model, by month and outcome.
 
-Recorded credits are solid, and those that are not recorded are hatched.
+Recorded credits are solid, and those that are not recorded are hatched: computed from recorded tokens, or likely.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ OTHER = "other"
 TONES = (1, 2, 3, 5, 4)
 OUTCOME_TONES = {"kept": 3, "undone": 2, "failed or cancelled": 1, "unknown": 4}
 DAYS_OF_WEEK, DAYS_OF_MONTH = 7, 365.25 / 12
-LEAD = "Recorded credits are solid; those that Copilot did not record, computed from list prices, are hatched."
+LEAD = (
+    "Recorded credits are solid; those that Copilot did not record are hatched: computed from list prices, and where "
+    "no tokens were recorded either, likely ones with the lower end of their range."
+)
 
 
 class Part(NamedTuple):
@@ -43,7 +46,7 @@ class Part(NamedTuple):
     @property
     def words(self) -> str:
         name = amounts.shown(self.name)
-        return f"{name}, computed" if self.is_hatched else name
+        return f"{name}, not recorded" if self.is_hatched else name
 
     @property
     def style(self) -> str:
@@ -61,7 +64,7 @@ class Stacks(NamedTuple):
 def stacks_of(
     rows: Sequence[CreditRow], names: Sequence[str] | None = None, tones: dict[str, int] | None = None
 ) -> Stacks:
-    """Return credits by name, stacked by the largest parts, recorded before computed; the others together."""
+    """Return credits by name, stacked by the largest parts, recorded before the rest; the others together."""
     sums: dict[str, float] = {}
     for row in rows:
         sums[row.of] = sums.get(row.of, 0) + credits_of(row)
@@ -73,7 +76,7 @@ def stacks_of(
     found: dict[tuple[str, str, bool], float] = {}
     for row in rows:
         of = row.of if row.of in colours else OTHER
-        for is_hatched, amount in ((False, row.recorded), (True, row.computed)):
+        for is_hatched, amount in ((False, row.recorded), (True, added(row.computed, row.estimated))):
             key = (row.name, of, is_hatched)
             found[key] = found.get(key, 0) + (amount or 0)
     parts = [
@@ -87,7 +90,7 @@ def stacks_of(
 
 
 def credits_of(row: CreditRow) -> float:
-    return (row.recorded or 0) + (row.computed or 0)
+    return added(row.recorded, row.computed, row.estimated) or 0
 
 
 def of_a_week(month: MonthSection) -> float | None:
@@ -159,8 +162,20 @@ def credits_table(caption: str, rows: Sequence[CreditRow], head: str, of: str, b
             worked_out("Together", lambda row: added(row.recorded, row.computed), amounts.decimal),
             number("This month", "month", amounts.decimal, optional=True),
             number(before, "before", amounts.decimal, optional=True),
+            number("Likely besides", "estimated", amounts.decimal, optional=True),
+            number("At least", "at_least", amounts.decimal, optional=True),
         ],
     )
+
+
+def estimate_note(rows: Iterable[CreditRow]) -> str | None:
+    """Return the estimated part of credits with its range."""
+    rows = list(rows)
+    likely = added(*(row.estimated for row in rows))
+    if not likely:
+        return None
+    estimate = amounts.estimate(likely, added(*(row.at_least for row in rows)), amounts.decimal)
+    return f"Where no tokens were recorded: {estimate}."
 
 
 def legend_of(stacks: Stacks) -> list[tuple[str, str]]:
@@ -176,7 +191,8 @@ def _columns(key: str, caption: str, stacks: Stacks, rows: Sequence[CreditRow], 
     line = ("allowance of a week", mark) if mark is not None else None
     labels = [amounts.shown(name) for name in stacks.names]
     picture = charts.columns(key, caption, labels, series, words=amounts.decimal, mark=line)
-    note = f"The line is the allowance of a week: {amounts.decimal(mark)}." if mark is not None else None
+    line_note = f"The line is the allowance of a week: {amounts.decimal(mark)}." if mark is not None else None
+    note = " ".join(filter(None, (line_note, estimate_note(row for row in rows if row.name in stacks.names)))) or None
     table = credits_table(caption, rows, head, "Model" if head == "Week" else "Outcome", f"{head} before")
     return Chart(caption, [picture], legend=legend_of(stacks), note=note, table=table)
 

@@ -17,6 +17,7 @@ from copilog.render.report.credits import (
     Stacks,
     by_credits,
     credits_table,
+    estimate_note,
     month_figures,
     of_a_week,
     stacks_of,
@@ -65,7 +66,8 @@ def _over_time(key: str, title: str, unit: str, stacks: Stacks, rows: Sequence[C
     of, head = ("Model", "Week") if unit == "week" else ("Outcome", "Month")
     table = credits_table(title, rows, head, of, f"{head} before")
     table = with_links(table, rows, {head: lambda row: links.period(*_days_of(row.name, unit))})
-    return Panel(key=key, title=title, chart=chart, table=table, is_wide=unit == "week")
+    note = estimate_note(row for row in rows if row.name in stacks.names)
+    return Panel(key=key, title=title, chart=chart, table=table, note=note, is_wide=unit == "week")
 
 
 def _days_of(name: str, unit: str) -> tuple[date, date]:

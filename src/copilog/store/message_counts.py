@@ -1,8 +1,7 @@
-"""Count the characters of a conversation by turn and by agent: the main agent or one of its sub-agents.
+"""Count what the model wrote by turn and by agent: the main agent or one of its sub-agents.
 
-A slot is a turn with the call whose sub-agent wrote (None: the main agent). The input of the model
-is the prompt and the results of tools, its output are answers, thinking and arguments. Each text
-counts once, although a model is sent the history again with each call.
+A slot is a turn with the call whose sub-agent wrote (None: the main agent). What it wrote are answers, thinking and
+arguments, in characters.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from copilog.derive.models import model_of, model_of_message
-from copilog.model import Conversation, Message, Notice, Prompt, ToolCall, Turn
+from copilog.model import Conversation, Message, Notice, ToolCall, Turn
 from copilog.store.details import LARGEST_NUMBER
-from copilog.store.texts import UNNAMED, Calls, Texts, turn_texts
+from copilog.store.texts import UNNAMED, Calls, Texts
 
 
 class Slot(NamedTuple):
@@ -34,7 +33,6 @@ class MessageCounts:
 
     def __init__(self, conversation: Conversation, texts: list[Texts], calls: Calls) -> None:
         self.turns: dict[int, Turn] = {turn.index: turn for turn in conversation.turns}
-        self.sent: dict[Slot, int] = {}  # characters of the model's input
         self.received: dict[Slot, int] = {}  # characters of the model's output
         self.models: dict[Slot, str] = {}
         self.first_at: dict[int, datetime] = {}
@@ -47,15 +45,11 @@ class MessageCounts:
         self._latest: int | None = None  # the turn of the last message
         self._calls: dict[str, str] = {}  # the call that started an agent, by the agent's own id
         self._has_subagents = bool(calls.delegated)
-        self._last: dict[int, tuple[Slot, str]] = {}  # the last result of each turn with an error or citations
-        self._with_errors = {index for index, turn in self.turns.items() if turn_texts(turn)}
         self._walk(conversation.messages, texts)
-        self._forget_errors()
 
     def _walk(self, messages: list[Message], texts: list[Texts]) -> None:
-        turns, with_errors = self.turns, self._with_errors
+        turns = self.turns
         at, by = slot = NOWHERE
-        sent = 0  # characters of the model's input there, not yet counted
         for message, row in zip(messages, texts, strict=False):
             role, turn, parent = message.role, message.turn, message.parent_call_id
             if role == "system":
@@ -64,27 +58,13 @@ class MessageCounts:
             if turn is None or turn not in turns:
                 continue
             if turn != at or parent != by:
-                if sent:
-                    self.sent[slot] = self.sent.get(slot, 0) + sent
-                at, by, slot, sent = turn, parent, Slot(turn, parent), 0
+                at, by, slot = turn, parent, Slot(turn, parent)
                 self._met.add(turn)
                 self._latest = turn
                 if turn not in self.first_at and message.created_at is not None:
                     self.first_at[turn] = message.created_at
-            _, user, _, _, _, result, _ = row
-            if role == "user":
-                sent += _size_of_prompt(message, row)
-                result = None
-            elif role == "assistant":
+            if role == "assistant":
                 self._listen(turn, slot, message, row)
-            if role != "user" and user:
-                sent += len(user)
-            if result:
-                sent += len(result)
-            if turn in with_errors:
-                self._last[turn] = slot, result or ""
-        if sent:
-            self.sent[slot] = self.sent.get(slot, 0) + sent
 
     def slot(self, turn: int | None, parent: str | None) -> Slot:
         """Return the slot of a call, which may be given by the id of the agent that it started."""
@@ -139,23 +119,3 @@ class MessageCounts:
         if self.after_shutdown or self._met:
             return self.after_shutdown or self._met
         return {self._latest} if self._latest is not None else set()
-
-    def _forget_errors(self) -> None:
-        """Subtract the texts of turns that are added to their last message, as no model received them."""
-        for index, (slot, result) in self._last.items():
-            rest = result
-            for text in reversed(turn_texts(self.turns[index])):
-                if rest.endswith(text):
-                    rest = rest.removesuffix(text).removesuffix("\n")
-            if rest != result:
-                self.sent[slot] -= len(result) - len(rest)
-
-
-def _size_of_prompt(message: Message, row: Texts) -> int:
-    """Return the characters of the user's text, including the recorded text around it."""
-    size = len(row.user or "")
-    for part in message.parts:
-        if type(part) is Prompt and part.scope == "turn" and part.text:
-            size = len(part.text)
-    # The prompt of a sub-agent is in the arguments of its call.
-    return size or len(row.arguments or "")

@@ -30,7 +30,7 @@ from tests.stored import concluded_entry, conversation
 TUESDAY = datetime(2026, 5, 5, 18, 0, tzinfo=UTC)
 WEDNESDAY = TUESDAY + timedelta(days=1)
 NOTHING_YET = TUESDAY - timedelta(days=30)
-EMPTY = Status("2026-05-05", 0, 0, 0, 0, 0, None, None, None, None, None, None, None, None)
+EMPTY = Status("2026-05-05", 0, 0, 0, 0, 0, 0, None, None, None, None, None, None, None, None)
 
 
 @pytest.fixture
@@ -68,6 +68,7 @@ def test_tokens_are_those_of_the_days_turns_and_estimates_are_told_apart(connect
     # lighthouse and its compaction; of harbour's last turn nothing was recorded
     assert tuesday.tokens_today - tuesday.estimated_tokens_today == 31_000 + 5_200
     assert tuesday.estimated_tokens_today > 0
+    assert tuesday.least_tokens_today == 36_200 + 9_931 + 80
     # a thirteenth of the fork's 13,650 is new; beacon recorded outputs, and the prompts of two calls
     assert wednesday.estimated_tokens_today == 5_000 + 5_200
     assert wednesday.tokens_today == 1_050 + 400 + 10_200
@@ -327,7 +328,10 @@ def test_the_line_tells_what_there_is(path: Path) -> None:
 
     line = line_for(Wishes(archive=path, at=TUESDAY))
 
-    assert line == ("3 turns · 2 conversations · ~58k tokens · 1 premium · 3.5 credits · 1 failed · claude-sonnet-4.5")
+    # At least: 36,200 recorded; of the estimated turn 80 out, 21,324 less the root of 10,000² + 19² + 5,459² in.
+    assert line == (
+        "3 turns · 2 conversations · ~58k tokens (>=46k) · 1 premium · 3.5 credits · 1 failed · claude-sonnet-4.5"
+    )
     assert line_for(Wishes(archive=path, at=NOTHING_YET)) == "no turns today"
 
 

@@ -184,6 +184,7 @@ def texts_of(status: Status, now: datetime) -> dict[str, str]:
         "tokens_today": mark + short_number(status.tokens_today),
         "recorded_tokens_today": short_number(recorded),
         "estimated_tokens_today": mark + short_number(status.estimated_tokens_today),
+        "least_tokens_today": (">=" if mark else "") + short_number(status.least_tokens_today),
         "premium_requests_today": _amount(status.premium_requests_today),
         "credits_today": _amount(status.credits_today),
         "credits_conversation": _amount(status.credits_conversation),
@@ -204,9 +205,9 @@ def texts_of(status: Status, now: datetime) -> dict[str, str]:
 
 FIELDS = (
     "day", "conversations_today", "turns_today", "failed_today", "tokens_today", "recorded_tokens_today",
-    "estimated_tokens_today", "premium_requests_today", "credits_today", "credits_conversation", "credits_turn",
-    "month_used", "month_budget", "month_forecast", "month_days_left", "model", "title", "workspace", "conversation",
-    "latest_age", "scan_age", "stale",
+    "estimated_tokens_today", "least_tokens_today", "premium_requests_today", "credits_today", "credits_conversation",
+    "credits_turn", "month_used", "month_budget", "month_forecast", "month_days_left", "model", "title", "workspace",
+    "conversation", "latest_age", "scan_age", "stale",
 )  # fmt: skip
 
 
@@ -218,7 +219,8 @@ def _usual_line(status: Status, now: datetime, nothing: str, *, in_colour: bool)
     if status.conversations_today:
         pieces.append(_counted(status.conversations_today, "conversation"))
     if status.tokens_today:
-        pieces.append(f"{texts['tokens_today']} tokens")
+        least = f" ({texts['least_tokens_today']})" if status.estimated_tokens_today else ""
+        pieces.append(f"{texts['tokens_today']} tokens{least}")
     if status.premium_requests_today:
         pieces.append(f"{texts['premium_requests_today']} premium")
     if status.credits_today:

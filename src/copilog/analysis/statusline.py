@@ -45,6 +45,7 @@ TURNS = f"""
 SPENT = f"""
     SELECT coalesce(sum(iif(s.method = 'estimated', 0, coalesce(s.input, 0) + coalesce(s.output, 0))), 0),
            coalesce(sum(iif(s.method = 'estimated', coalesce(s.input, 0) + coalesce(s.output, 0), 0)), 0),
+           coalesce(sum(coalesce(s.input_at_least, 0) + coalesce(s.output_at_least, 0)), 0),
            sum(iif(t.status IN {UNANSWERED}, NULL, s.premium_requests)), sum(s.credits)
     FROM conversation AS c JOIN spend AS s ON s.conversation = c.rowid
     LEFT JOIN turn AS t ON t.conversation = s.conversation AND t.position = s.turn WHERE {OF_TODAY}
@@ -93,7 +94,8 @@ class Status(NamedTuple):
     turns_today: int
     failed_today: int  # turns
     tokens_today: int  # input and output, recorded or estimated
-    estimated_tokens_today: int  # the part of them that is a guess
+    estimated_tokens_today: int  # the part of them that is likely, and not recorded
+    least_tokens_today: int  # what all of them are at least
     premium_requests_today: float | None
     credits_today: float | None
     model: str | None  # of the latest conversation, as everything below
@@ -149,7 +151,7 @@ def status_of(
         "newest": NEWEST,
     }
     count, turns, failed = connection.execute(TURNS, values).fetchone()
-    recorded, estimated, premium, credit = connection.execute(SPENT, values).fetchone()
+    recorded, estimated, least, premium, credit = connection.execute(SPENT, values).fetchone()
     latest = connection.execute(LATEST, values).fetchone() or (None,) * 5
     of_latest = connection.execute(OF_LATEST, (latest[0],)).fetchone()
     status = Status(
@@ -159,6 +161,7 @@ def status_of(
         failed_today=failed,
         tokens_today=recorded + estimated,
         estimated_tokens_today=estimated,
+        least_tokens_today=recorded + least,
         premium_requests_today=premium,
         credits_today=credit,
         model=latest[4],

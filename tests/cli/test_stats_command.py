@@ -19,7 +19,10 @@ from copilog.analysis.figures import Stats
 from copilog.cli import main
 from copilog.cli.stats import COLUMNS, LEFT_OUT, SECTIONS
 from copilog.cli.tables import bar, cell, duration, money, short_number, size
+from copilog.model import Conversation, Message, Model, Text, Turn
+from copilog.store.archive import Archive
 from tests.measured import measured_archive
+from tests.stored import concluded_entry
 
 
 @pytest.fixture(autouse=True)
@@ -223,6 +226,19 @@ def test_timestamps_are_shown_in_local_time(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_turn_can_be_opened_by_its_id() -> None:
     assert cell("id", "vscode:5152790e-278e#12") == "5152790e#12"
+
+
+def test_an_own_key_without_recorded_tokens_is_not_shown_as_0(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = Turn(index=0, model=Model(id="openrouter/gpt-5", name="gpt-5", vendor="openrouter"))
+    texts = [Message(role=role, parts=[Text(text="why?")], turn=0) for role in ("user", "assistant")]
+    with Archive(tmp_path / "own.db", write=True) as made:
+        made.put(concluded_entry(Conversation(id="vscode:own", source="x", turns=[asked], messages=texts)), "made up")
+
+    assert run(str(tmp_path / "own.db"), "tokens") == 0
+
+    assert "of that on own key: tokens not recorded" in told(capsys)[0]
 
 
 def test_a_narrow_window_names_the_columns_left_out(

@@ -133,9 +133,10 @@ def spend_lines(tokens: TokensSection) -> Iterator[str]:
         yield month
     others = [row for row in tokens.by_payer if row.name != "Copilot"]
     for row in others:
-        used = short_number(added(row.input, row.output) or 0)
+        recorded = added(row.input, row.output)
+        used = f"{short_number(recorded)} tokens" if recorded is not None else "tokens not recorded"
         cost = f", {money(row.dollars)} at list prices" if row.dollars is not None else ""
-        yield f"  of that on {row.name}: {used} tokens{cost}"
+        yield f"  of that on {row.name}: {used}{cost}"
     if tokens.cache_turns:
         yield f"turns that missed the cache: {tokens.missed_cache_turns:,} of {tokens.cache_turns:,} that tell"
 

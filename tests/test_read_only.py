@@ -17,6 +17,7 @@ import pytest
 
 from copilog import ingest, sample
 from copilog.diagnostics import Report
+from copilog.ingest.skipped import is_skipped
 from tests.samples import DATA, GOLDEN, database_from
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -230,7 +231,10 @@ def test_nothing_that_is_read_is_changed(home: Path) -> None:
     assert len(walked) >= len(conversations)
     assert report.balances()
     assert all(ledger.balances() for ledger in ledgers)
-    assert len(ledgers) == sum(path.is_file() and not path.is_symlink() for path in home.rglob("*"))
+    files = {str(path) for path in home.rglob("*") if path.is_file() and not path.is_symlink()}
+    links = {str(path) for path in home.rglob("*") if path.is_symlink()}
+    assert sorted(ledger.path for ledger in ledgers if not is_skipped(ledger)) == sorted(files)
+    assert sorted(ledger.path for ledger in ledgers if is_skipped(ledger)) == sorted(links)
 
 
 def test_each_file_named_by_hand_stays_as_it_is(home: Path) -> None:

@@ -169,7 +169,7 @@ def test_a_bad_line_does_not_affect_others() -> None:
         (line(2, ["list", 5, "response"], v=[1]), "orphan-mutation"),
         (line(1, ["list", MOST_HOLES + 2], v=1), "orphan-mutation"),
         (line(2, ["list"], v=[1], i=10**15), "orphan-mutation"),
-        (b"{" * 5000 + b"\n", "bad-json"),
+        (b"{" * 5000 + b"\n", "too-large"),
     ],
 )
 def test_an_impossible_change_is_reported_and_changes_nothing(bad: bytes, code: str) -> None:

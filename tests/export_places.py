@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from copilog.ingest import find_roots
-from copilog.ingest.scanning import ScanResult, scan
+from copilog.ingest.scan_result import ScanResult
+from copilog.ingest.scanning import scan
 from copilog.store.archive import Archive
 from tests.cli.homes import STARTED, Home
 

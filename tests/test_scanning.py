@@ -23,7 +23,8 @@ from copilog.errors import BadFile
 from copilog.ingest import WorkspaceDefinitions, find_roots
 from copilog.ingest.discovery import discover, discover_seen
 from copilog.ingest.footprints import Look
-from copilog.ingest.scanning import ScanResult, scan
+from copilog.ingest.scan_result import ScanResult
+from copilog.ingest.scanning import scan
 from copilog.ingest.spool import Spool
 from copilog.intake.files import read_bytes
 from copilog.intake.folders import entries_in

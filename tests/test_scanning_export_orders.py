@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from copilog.ingest.scanning import ScanResult, scan
+from copilog.ingest.scan_result import ScanResult
+from copilog.ingest.scanning import scan
 from copilog.store.archive import Archive
 from tests.export_places import Places, asked, beans, rows_of, without_ids
 

@@ -11,6 +11,7 @@ import pytest
 
 from copilog.diagnostics import Report
 from copilog.ingest import find_roots, scanning
+from copilog.ingest.scan_result import ScanResult
 from copilog.ingest.scanning import scan
 from copilog.sample import home
 from copilog.store.archive import Archive
@@ -128,7 +129,7 @@ def test_the_next_scan_reports_gone_conversations_after_an_interrupted_one(
         exported = {"responderUsername": "GitHub Copilot", "requests": session_file(7, "hail")["requests"]}
         write(folder / "exported.json", exported)
 
-    def scanned() -> scanning.ScanResult:
+    def scanned() -> ScanResult:
         return scan(archive, roots=find_roots([home.root])) if kind == "roots" else scan(archive, paths=[folder])
 
     def end(*_: object) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from copilog.diagnostics import Report
     from copilog.ingest.origins import Origins
-    from copilog.ingest.scanning import ScanResult
+    from copilog.ingest.scan_result import ScanResult
     from copilog.store.summary import Summary
     from copilog.summaries import Summary as SummaryOnDisk
 

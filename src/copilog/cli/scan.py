@@ -29,7 +29,7 @@ from copilog.errors import UsageError
 if TYPE_CHECKING:
     from copilog.diagnostics import Report
     from copilog.ingest.origins import Origins
-    from copilog.ingest.scanning import ScanResult
+    from copilog.ingest.scan_result import ScanResult
     from copilog.store.archive import Archive
 
 WAIT_SECONDS = 600.0  # how long to wait for another scan

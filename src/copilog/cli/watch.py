@@ -25,7 +25,7 @@ from copilog.cli.json_output import print_json
 from copilog.errors import CopilogError, UsageError
 
 if TYPE_CHECKING:
-    from copilog.ingest.scanning import ScanResult
+    from copilog.ingest.scan_result import ScanResult
     from copilog.ingest.watching import Watcher
     from copilog.sources.roots import Root
     from copilog.store.archive import Archive

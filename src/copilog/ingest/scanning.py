@@ -19,13 +19,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from copilog.diagnostics import Ledger, Report
 from copilog.ingest.changes import Changes, Comparison
 from copilog.ingest.footprints import Look, Seen, signature_of_states, states_below
 from copilog.ingest.origins import Origins, Scope, list_of, named_origins, remember
 from copilog.ingest.refusals import Refusal, could_not_be_read, record_refusals, refusal_of
+from copilog.ingest.scan_result import ScanResult
 from copilog.ingest.skipped import closed_in, file_of, note_skipped, size_of
 from copilog.intake.folders import is_below, is_gone, is_still_skipped
 from copilog.sources import Found
@@ -73,26 +72,6 @@ WORTH_PROCESSES = 8 << 20
 READ_AHEAD = 6  # batches for each process to prepare, as indexing takes as long as reading some
 LOCK_SECONDS = 60.0
 FEW_FOLDERS = 12
-
-
-class ScanResult(msgspec.Struct):
-    """The counts and ids of a scan."""
-
-    new: int = 0
-    changed: int = 0
-    unchanged: int = 0
-    gone: int = 0
-    removed: int = 0  # not stored again, because the user removed them
-    refused: int = 0  # too large for the archive, as recorded in the ledgers of their files
-    messages_new: int = 0
-    messages_changed: int = 0
-    messages_unchanged: int = 0
-    files: int = 0
-    files_read: int = 0
-    bytes_read: int = 0
-    new_ids: list[str] = []
-    changed_ids: list[str] = []
-    gone_ids: list[str] = []
 
 
 def scan(
@@ -481,10 +460,10 @@ class _Scan:
         self.lost, self.missing, self.shrunken = set(), set(), {}
 
     def _store_ledgers(self, ledgers: Iterable[Ledger]) -> None:
-        books = list(ledgers)
-        record_refusals(self.refusals, books)
+        ledgers = list(ledgers)
+        record_refusals(self.refusals, ledgers)
         self.refusals.clear()
-        for ledger in books:
+        for ledger in ledgers:
             if could_not_be_read(ledger):
                 self.unreadable.add(ledger.path)
             self.report.add_up(ledger)
@@ -492,7 +471,7 @@ class _Scan:
             if file not in self.read_files:  # one database holds many sessions, and each has a ledger
                 self.read_files.add(file)
                 self.result.bytes_read += size_of(Path(file))
-        self.archive.put_ledgers(books)
+        self.archive.put_ledgers(ledgers)
 
     def finish(self) -> None:
         """Index pending texts, and count conversations that are gone from all scopes: some may be in another scope."""

@@ -17,7 +17,7 @@ import msgspec
 from copilog.engine.processes import Processes
 from copilog.errors import CopilogError
 from copilog.ingest.origins import origins_of, roots_of
-from copilog.ingest.scanning import ScanResult
+from copilog.ingest.scan_result import ScanResult
 from copilog.ingest.watching import Watcher
 from copilog.sources.roots import Root
 

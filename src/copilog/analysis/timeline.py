@@ -202,7 +202,7 @@ class _Drawing:
             asked = [call for call in calls if call.part.approval and call.part.approval.kind == "user"]
             until = self._offsets.get(asked[0].part.id, 0.0) if asked else _length(whole)
             start = min(max(until - waited, 0.0), _length(whole) - waited)
-            self.spans.append(_part_of(whole, "wait", "waiting for a person", start, start + waited, is_guessed=True))
+            self.spans.append(_part_of(whole, "wait", "waiting for the user", start, start + waited, is_guessed=True))
 
     def _add_calls(
         self,

@@ -90,7 +90,7 @@ def _heads(stats: Stats) -> Iterator[str]:
     if ended:
         yield f"turns: {ended}"
     if work.timed_turns:
-        waiting = f", {duration(work.waiting_ms)} waiting for a person" if work.waiting_ms else ""
+        waiting = f", {duration(work.waiting_ms)} waiting for the user" if work.waiting_ms else ""
         known = (
             f" (time known for {work.timed_turns:,} of {work.turns:,} turns)" if work.timed_turns < work.turns else ""
         )

@@ -37,7 +37,7 @@ __all__ = ["copy_of", "fill", "merge", "together"]
 
 
 def merge(traces: list[Conversation]) -> Conversation:
-    """Return one conversation from all its traces: the leading trace, changed. The others' provenance changes too."""
+    """Return one conversation from all its traces: the leading trace, changed. The others may be changed too."""
     if len(traces) == 1:
         return traces[0]
     stale = outdated_traces(traces)
@@ -80,7 +80,7 @@ def together(traces: list[Conversation]) -> list[list[Conversation]]:
 
 
 def copy_of(trace: Conversation) -> Conversation:
-    """Return a copy, with lists of its own, that can be merged without changing the original."""
+    """Return a copy with lists of its own; turns, messages and file changes are shared, and merging may change them."""
     return msgspec.structs.replace(
         trace,
         marks=list(trace.marks),
@@ -163,7 +163,7 @@ def _united(group: Group, index: int, lead: Conversation, stale: set[int]) -> tu
     if others:
         messages = put_in_order(messages, group.views, turn)
         texts = Texts(messages, turn)
-        for view in others:
+        for view in group.views:
             conflicts_of(view.conversation).extend(overruled(view, texts, index))
     for message in messages:
         message.turn = index

@@ -1,7 +1,8 @@
 """Match turns of several traces that are the same turn.
 
 Ids of requests and answers decide. Without them the prompt does, together with the time: the same text at another time
-is another turn. Prompts that everybody types ("continue") need the time and a neighbour. Docs: docs/identity.md
+is another turn. Prompts that everybody types ("continue") need neighbours, the time or an equal answer.
+Docs: docs/identity.md
 """
 
 from __future__ import annotations

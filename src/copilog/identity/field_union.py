@@ -47,7 +47,7 @@ def fill(lead: Any, other: Any, *, but: Iterable[str] = ()) -> None:
 def fill_turn(mine: Turn, theirs: Turn, conflicts: list[Conflict], *, is_stale: bool, is_secondary: bool) -> None:
     """Fill the gaps of a turn from the same turn of another trace, and note where the two contradict each other.
 
-    A turn that is recorded as completed gets no error from another trace.
+    A turn whose recorded status differs from the other's gets no error from it.
     """
     conflicts += _contradictions(mine, theirs, mine.index, is_secondary=is_secondary)
     but = OF_ONE_FILE | WITHDRAWABLE if is_stale else OF_ONE_FILE

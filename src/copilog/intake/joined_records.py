@@ -56,7 +56,7 @@ class _Search:
     def end_of_record(self, at: int) -> int | None:
         """Return the end of the record that begins here; None if none begins here.
 
-        An object counts as a record if another one follows it, or the end of the line.
+        An object counts as a record if another one follows it, or the end of the line, or it is a record of the format.
         """
         value, end = self._value_at(at) if self._text[at] == "{" else (None, at)
         if value is None:

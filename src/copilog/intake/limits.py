@@ -1,4 +1,4 @@
-"""How much of other programs' data is held at once, and how long a query may take; anything above is `too-large`."""
+"""How much of other programs' data is held at once, and how long queries and patterns may take."""
 
 from __future__ import annotations
 

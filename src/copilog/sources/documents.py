@@ -17,9 +17,6 @@ from copilog.model import UNFINISHED, Conversation, Text
 
 TRUNCATED_VALUE = b": value truncated for persistence"  # which VS Code writes instead of a large value
 
-# The complete values of the last request of a torn document.
-
-
 _TOKEN_OR_COMMA = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[\]{},]', re.DOTALL)
 _WHOLE_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _HALF_ESCAPE = re.compile(rb"(?<!\\)((?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?\Z")
@@ -99,15 +96,12 @@ def _decoded(data: bytes) -> Json | None:
     return value if isinstance(value, dict) else None
 
 
-# One JSON document of VS Code's: repaired if it is damaged, salvaged if it is torn.
-
-
 # A string, which may have no end, or a bracket.
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.?[^"\\]*)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
 
 
 class SessionDocument(NamedTuple):
-    """A session as its file has it; damaged when only some of its requests could be read."""
+    """A session as its file has it; damaged when it had to be salvaged."""
 
     state: Json
     is_damaged: bool = False
@@ -240,8 +234,8 @@ def _salvage(text: _Text, ledger: Ledger, reason: str) -> SessionDocument | None
     bad = ledger.bad_count()
     requests = _readable_requests(text, outline, ledger)
     is_cut = ledger.bad_count() == bad
-    before = _object_from(data[: outline.start] + b"[]}")
-    after = None if outline.end is None else _object_from(b'{"requests":[]' + data[outline.end :])
+    before = _decoded(data[: outline.start] + b"[]}")
+    after = None if outline.end is None else _decoded(b'{"requests":[]' + data[outline.end :])
     if before is None or after is None:
         last = outline.requests[-1][1] if outline.requests else outline.start
         torn_at = last if outline.end is None else outline.end
@@ -282,14 +276,6 @@ def _reject_strays(text: _Text, start: int, end: int, ledger: Ledger) -> None:
     if text.data[start:end].strip(b" \r\n\t,"):
         ledger.seen += 1
         ledger.reject("bad-json", "a value between the requests that is not a request", offset=text.offset(start))
-
-
-def _object_from(data: bytes) -> Json | None:
-    try:
-        value = jsonio.decode(data)[0]
-    except BadRecord:
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _outline_of(data: bytes) -> _Outline | None:

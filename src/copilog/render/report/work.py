@@ -84,7 +84,7 @@ def _figures(section: WorkSection) -> Figures:
                 f"in {amounts.counted(section.working_turns, 'turn')}, without waiting for the user",
             ),
             Figure(
-                "Waiting for a person", amounts.duration(section.waiting_ms) if section.timed_turns else amounts.NONE
+                "Waiting for the user", amounts.duration(section.waiting_ms) if section.timed_turns else amounts.NONE
             ),
         ]
     )

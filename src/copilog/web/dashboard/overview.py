@@ -70,7 +70,7 @@ def _waiting_tile(work: WorkSection, links: Links) -> list[Figure]:
         return []
     return [
         Figure(
-            label="Waiting for a person", value=amounts.duration(work.waiting_ms), link=links.behind("work.waiting_ms")
+            label="Waiting for the user", value=amounts.duration(work.waiting_ms), link=links.behind("work.waiting_ms")
         )
     ]
 

@@ -22,7 +22,7 @@ KINDS = {
     "first-token": "up to the first token",
     "tool": "a tool call",
     "subagent": "a sub-agent",
-    "wait": "waiting for a person",
+    "wait": "waiting for the user",
 }
 
 

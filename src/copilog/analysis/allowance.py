@@ -1,4 +1,4 @@
-"""The billing month so far: what was used of an allowance, at which pace, and what that comes to."""
+"""The billing month so far: usage of an allowance, its pace, and a forecast."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DIGITS = 6
 
 
 def month_to_date(days: Iterable[SpendRow], today: date, plan: Plan) -> MonthSection:
-    """Return what the billing month has used up to today, from the rows of `tokens.by_day`."""
+    """Return the usage of the billing month up to today, with its forecast, from the rows of `tokens.by_day`."""
     since, until = month_of(today, plan.billing_day)
     before, _ = month_of(since - timedelta(days=1), plan.billing_day)
     rows = list(days)
@@ -39,7 +39,7 @@ def month_to_date(days: Iterable[SpendRow], today: date, plan: Plan) -> MonthSec
 
 
 def _used(rows: list[SpendRow], since: date, until: date, plan: Plan, kind: str) -> float | None:
-    """Return what was used on the days of a period; None if none of them tells."""
+    """Return the sum of a period's days, recorded or computed; None if no day has a number."""
     of_period = [row for row in rows if since.isoformat() <= row.name < until.isoformat()]
     if plan.billing == "requests":
         amounts = [row.premium_requests if kind == "recorded" else None for row in of_period]

@@ -1,4 +1,4 @@
-"""Billing months: when they begin, and what a part of one comes to. The status line needs it, so little is imported."""
+"""Billing months: their first days, and a forecast. The status line imports this module, so it imports little."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 
 class Forecast(NamedTuple):
-    """What was used of a month, and what that comes to."""
+    """The pace of a billing month so far, and what it adds up to at the month's end."""
 
     pace: float | None  # by day, today included
     days_left: int  # after today
-    total: float | None  # of the whole month
+    total: float | None  # at the end of the month
 
 
 def month_of(day: date, first: int) -> tuple[date, date]:
@@ -24,7 +24,7 @@ def month_of(day: date, first: int) -> tuple[date, date]:
 
 
 def forecast_of(used: float | None, today: date, first: int) -> Forecast:
-    """Return the pace of the month so far, and what it comes to."""
+    """Return the pace of the billing month so far, and what it adds up to at its end."""
     since, until = month_of(today, first)
     elapsed, length = (today - since).days + 1, (until - since).days
     pace = used / elapsed if used is not None else None

@@ -1,9 +1,8 @@
-"""Add up what was used by day, model, agent and other keys.
+"""Add up tokens and cost by day, model, agent and other keys.
 
-The table `spend` of the archive has each token once, so that any of its rows may be added up. They are read once and
-added to two sums each: that of their turn, from which conversations and workspaces are made, and that of all rows with
-the same day, model, agent and source, from which all other tables are made. SQLite would have to sort all rows again
-for each table.
+The table `spend` of the archive has each token once, so any of its rows can be added up. They are read once and added
+to two sums each: that of their turn, for the tables by conversation and workspace, and that of all rows with the same
+day, model, agent and source, for all other tables. SQLite would have to sort all rows again for each table.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ PAYERS = {"copilot": "Copilot", "own key": "own key", "unknown": "unknown payer"
 OUTCOMES = ("kept", "undone", "failed", "cancelled", "asked again", "unknown")
 SYSTEMS = {"credits": "AI credits", "requests": "premium requests"}
 
-# What of a row is counted or amounts to something. Unknown is not 0: KNOWN has how many rows each of them is known of.
+# The numbers of a row. Unknown is not 0: `known` counts, in bits as in KNOWN, the rows that have each of them.
 COUNTS = (
     "input", "output", "cache_read", "cache_write", "reasoning", "calls", "estimated_input", "estimated_output",
     "spread", "unpriced",
@@ -47,20 +46,20 @@ AMOUNTS = (
     "dollars",
     "estimated_dollars",
 )  # may be fractions
-CACHEABLE = "cacheable"  # input of rows that tell what came from a cache
+CACHEABLE = "cacheable"  # input of rows with recorded cache reads
 FIELDS = (*COUNTS, *AMOUNTS)
 NUMBERS = (*FIELDS, CACHEABLE, "known")
 AT = {name: place for place, name in enumerate(NUMBERS)}
-WIDTH = 40  # bits of `known` that a field has: rows are fewer than 2**40
+WIDTH = 40  # bits of `known` for each field: there are fewer than 2**40 rows
 KNOWN = {name: 1 << WIDTH * place for place, name in enumerate(FIELDS)}
 
 Numbers = tuple[float, ...]  # as NUMBERS
-Row = tuple[Any, ...]  # as `spent` gives it
+Row = tuple[Any, ...]  # as the query of `spent` returns it
 Tally = dict[Any, Numbers]  # by name: conversations, turns, then as above
 
 
 def is_known(numbers: Numbers, name: str) -> bool:
-    """Return whether any row tells a number."""
+    """Return whether any of the summed rows has a number of this name."""
     return bool(int(numbers[-1]) >> WIDTH * AT[name] & (1 << WIDTH) - 1)
 
 
@@ -76,7 +75,7 @@ class Of(NamedTuple):
 
 
 class EstimateRange(NamedTuple):
-    """What estimated rows took at least, and what they likely cost; before a discount."""
+    """The lower ends of estimated rows, and their likely cost; before a discount."""
 
     input: float = 0
     output: float = 0
@@ -121,7 +120,7 @@ class Cell:
             self.turns.add(conversation << 32 | turn)
 
     def add_range(self, used: Sequence[float], least_given: float, least_answered: float) -> None:
-        """Add what an estimate took at least, and both ends at list prices without a discount."""
+        """Add the lower end of an estimate, and its least and likely cost at list prices without a discount."""
         given, answered, read, written, *_ = used
         low = likely = 0.0
         if self.price is not None:
@@ -132,13 +131,16 @@ class Cell:
         self.range = EstimateRange(*map(add, self.range, (least_given, least_answered, low, likely)))
 
     def estimated_credits(self) -> tuple[float, float] | None:
-        """Return the credits that an estimate comes to, likely and at least; None where it has none."""
+        """Return the credits of an estimate, likely and at least; None unless credits are computed for this cell."""
         if self.method != "estimated" or not self.computes_credits or self.price is None:
             return None
         return self.range.likely_dollars * CREDITS_OF_A_DOLLAR, self.range.dollars * CREDITS_OF_A_DOLLAR
 
     def priced(self, used: Sequence[float], known: int, is_asked: bool) -> Numbers:
-        """Return what was used, as NUMBERS, with its price at that day, if prices are asked for."""
+        """Return the usage of a row as NUMBERS, with its cost on the cell's day if the cell has a price.
+
+        `is_asked`: prices are requested, so tokens without a price count as unpriced.
+        """
         if self.method == "estimated":
             return self._estimated(used, known)
         given, answered, read, written, reasoned, calls, requests, paid = used
@@ -164,15 +166,15 @@ class Cell:
         return (*counts, answered_requests, unanswered, paid, spread_credits, computed, dollars, 0, cacheable, bits)
 
     def _cost(self, given: float, answered: float, read: float, written: float, calls: float) -> float:
-        """Return list dollars; the prompts of a row are taken to be of the same length."""
+        """Return the cost in dollars at list prices, on the assumption that all prompts of a row are equally long."""
         assert self.price is not None
         price = self.price.of_prompts(given / max(calls, 1)) if self.price.long is not None else self.price
         return _cost_at(price, given, answered, read, written)
 
     def _estimated(self, used: Sequence[float], known: int) -> Numbers:
-        """Return what is estimated, in fields of its own: likely cache reads lower the cost and are no record.
+        """Return estimated usage in the estimated fields. Likely cache reads lower its cost, but are not counted.
 
-        Prompts are taken to be short: programs compact the history before a prompt gets long.
+        Prompts are assumed to be short: programs compact the history before a prompt gets long.
         """
         given, answered, read, written, _, calls, *_ = used
         dollars, bits = 0.0, _ESTIMATED_BITS[known]
@@ -218,12 +220,12 @@ class Tallies:
     def __init__(
         self, wanted: Iterable[str], limit: int | None, table: PriceTable | None, every_model: PricedModel | None = None
     ) -> None:
-        self.cache_turns, self.missed_turns = 0, 0  # turns that tell what came from a cache, and those with nothing
-        self.input_turns, self.credit_turns = 0, 0  # turns of which these are recorded
+        self.cache_turns, self.missed_turns = 0, 0  # turns with recorded cache reads, and those of them with 0
+        self.input_turns, self.credit_turns = 0, 0  # turns whose input, or credits, are recorded
         self._tallies: dict[str, Tally] = {by: {} for by in wanted}
         self._limit = limit
         self._table = table
-        self._every_model = every_model  # whose prices hold for all, named or not
+        self._every_model = every_model  # its prices are used for all models, also for unknown ones
         self._cells: dict[Row, Cell] = {}
         self._turns: list[Row] = []  # sort key, up to the turn's number; then usage
         self._models = ModelNames()
@@ -231,7 +233,7 @@ class Tallies:
         self._skills = Spellings()
 
     def add_all(self, chosen: Chosen) -> None:
-        """Add what the chosen turns took."""
+        """Add the usage of the chosen turns."""
         connection = chosen.connection
         known = conversations_of(connection)
         loaded = loaded_skills(connection) if "skill" in self._tallies else {}
@@ -253,7 +255,7 @@ class Tallies:
         return turns
 
     def _note_coverage(self, turns: dict[int, Numbers]) -> None:
-        """Count the turns that tell of a cache, and those that missed it; the first turn has none to hit."""
+        """Count turns with recorded input and credits, and of those after the first, cache records and misses."""
         for turn, numbers in turns.items():
             if turn != NO_TURN:
                 self.input_turns += is_known(numbers, "input")
@@ -314,11 +316,11 @@ class Tallies:
             self._turns = sorted(self._turns)[: self._limit]
 
     def cells(self) -> Collection[Cell]:
-        """Return the rows of all conversations by what they have in common."""
+        """Return the rows of all conversations, summed by cell."""
         return self._cells.values()
 
     def shown_model(self, key: str) -> str:
-        """Return the spelling of a model that occurs most."""
+        """Return the most frequent spelling of a model."""
         return self._models.shown(key)
 
     # --- as rows ----------------------------------------------------------------------------------------------------
@@ -351,7 +353,7 @@ class Tallies:
         ]
 
     def origins(self) -> list[OriginRow]:
-        """Return the sources of the numbers, and how the numbers were derived from them."""
+        """Return the numbers by source and method, largest number of tokens first."""
         found = []
         for (source, method), numbers in self._tallies["origin"].items():
             row = _row_of(source, numbers)
@@ -372,14 +374,14 @@ class Tallies:
 # --- usage ----------------------------------------------------------------------------------------------------------
 
 
-_USED, _KNOWN = 13, 21  # where numbers begin in a row, and what is known of them
+_USED, _KNOWN = 13, 21  # positions in a row: of the first number, and of the bits that say which numbers are known
 _RECORDED = ("input", "output", "cache_read", "cache_write", "reasoning", "calls", "premium_requests", "credits")
 _HAS_CACHE, _HAS_REQUESTS = 1 << _RECORDED.index("cache_read"), 1 << _RECORDED.index("premium_requests")
-# What is known of a row, as bits by _RECORDED -> as `known` counts it.
+# The known numbers of a row, as bits by _RECORDED -> as bits of `known`.
 _BITS = [
     sum(KNOWN[name] for place, name in enumerate(_RECORDED) if mask >> place & 1) for mask in range(1 << len(_RECORDED))
 ]
-# The same of rows that are estimated: their input and output are likely ones, the rest of their tokens no record.
+# The same for estimated rows: only their input, output and calls count.
 _LIKELY = {"input": "estimated_input", "output": "estimated_output", "calls": "calls"}
 _ESTIMATED_BITS = [
     sum(KNOWN[_LIKELY[name]] for place, name in enumerate(_RECORDED) if mask >> place & 1 and name in _LIKELY)
@@ -392,7 +394,7 @@ _IS_KNOWN = " + ".join(f"(s.{name} IS NOT NULL) * {1 << place}" for place, name 
 def spent(
     chosen: Chosen, table: PriceTable | None, cells: dict[Row, Cell], every_model: PricedModel | None = None
 ) -> Iterator[tuple[int, int, Cell, Numbers]]:
-    """Yield the rows that are chosen, by conversation: conversation, turn, cell, and what was used with its price.
+    """Yield the chosen rows, by conversation: conversation, turn, cell, and the numbers with their cost.
 
     Cells are stored in `cells`, so that equal ones are the same object.
     """
@@ -420,7 +422,7 @@ def spent(
 
 
 def conversations_of(connection: sqlite3.Connection) -> dict[int, Of]:
-    """The chosen conversations, by number."""
+    """Return the chosen conversations by number."""
     rows = connection.execute("SELECT conversation, id, title, workspace, repository, branch, source FROM temp.chosen")
     return {number: Of(*rest) for number, *rest in rows}
 
@@ -456,7 +458,7 @@ _INPUT, _OUTPUT, _ESTIMATED_INPUT, _ESTIMATED_OUTPUT, _DOLLARS, _ESTIMATED_DOLLA
 
 
 def _cost_key(numbers: Numbers) -> tuple[float, float]:
-    """What the dearest come first by: dollars, then tokens, be they recorded or estimated."""
+    """Return the sort key for most expensive first: dollars, then tokens, each recorded plus estimated."""
     tokens = numbers[_INPUT] + numbers[_OUTPUT] + numbers[_ESTIMATED_INPUT] + numbers[_ESTIMATED_OUTPUT]
     return -(numbers[_DOLLARS] + numbers[_ESTIMATED_DOLLARS]), -tokens
 
@@ -476,6 +478,6 @@ def _row_of(name: str, numbers: Numbers, id_: str | None = None) -> SpendRow:
 
 
 def monday_of(day: str) -> str:
-    """The first day of a day's week."""
+    """Return the Monday of a day's week."""
     found = date.fromisoformat(day)
     return (found - timedelta(days=found.weekday())).isoformat()

@@ -1,7 +1,7 @@
-"""AI credits over time: by week and model, by repository and model, by month and what became of the turns.
+"""AI credits over time: by week and model, by repository and model, by month and outcome of the turns.
 
-Each row has what the same used in the period before: the week, or the month, before its own; of a repository the
-billing month before the present one. What is estimated is in neither number, and apart with its lower end.
+Each row has the credits of the same key in the period before: the week or month before its own; for a repository the
+billing month before the current one. These numbers exclude estimates, which have fields of their own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from copilog.analysis.numbers import added
 from copilog.derive.model_names import key_of
 
 DIGITS = 6
-# What became of a turn, in the words of the figure.
+# Outcomes of turns that are grouped under another label.
 OUTCOME_GROUPS = {"failed": "failed or cancelled", "cancelled": "failed or cancelled", "asked again": "unknown"}
 
 Key = tuple[str, str]
@@ -45,7 +45,7 @@ class _Sum(NamedTuple):
 
 
 def credits_section(cells: Iterable[Cell], shown: Callable[[str], str], today: date, first_day: int) -> CreditsSection:
-    """Return the credits of rows that are added up by day, model, outcome and repository already."""
+    """Return the credits by week, repository and outcome, from cells that are summed by day already."""
     credited = [cell for cell in cells if cell.numbers is not None and _has_credits(cell)]
     since, until = month_of(today, first_day)
     before, _ = month_of(since - timedelta(days=1), first_day)
@@ -81,7 +81,7 @@ def credits_section(cells: Iterable[Cell], shown: Callable[[str], str], today: d
 
 
 def at_least(cells: Iterable[Cell]) -> AtLeast | None:
-    """Return what turns took at least, of what nobody recorded; None if all was recorded."""
+    """Return the lower end of the estimates; None if nothing is estimated."""
     estimated = [cell for cell in cells if cell.method == "estimated"]
     if not estimated:
         return None

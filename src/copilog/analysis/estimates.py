@@ -1,9 +1,9 @@
 """Estimate tokens and dollars that no file records: at least, likely, at most.
 
-`sample_of` takes out of a conversation what it records of its tokens, `calibrate` makes the parameters of an estimate
-from samples, `estimate` applies them. The parameters are found one after the other, each with the likely values of
-those before it, and each conversation counts once, however long it is. Of a user's own data a parameter is taken where
-enough of their conversations tell it, else it is the one of the calibration that is given.
+`sample_of` extracts what a conversation records of its tokens, `calibrate` computes the parameters of an estimate from
+samples, `estimate` applies them. The parameters are computed one after the other, each with the likely values of those
+before it, and each conversation counts once, however long it is. With a user's own data, a parameter is set only if
+enough of their conversations have a value for it; otherwise that of the base calibration is used.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from copilog.model import Conversation, Turn, Usage
 
 SHUTDOWN, WHOLE_TURN = "session.shutdown", "request"
 FIXED_CATEGORY = "System"  # of the shares of a prompt that VS Code records: instructions and definitions of tools
-ENOUGH = 3  # conversations of the user's own, for what is much the same for everybody
+ENOUGH = 3  # of the user's own conversations, for parameters that differ little between users
 ENOUGH_FIXED = 1  # the fixed part depends on the user's own servers and instructions more than on anything else
-SPREAD = {TEXT: 0.5, KEPT: 0.3}  # of a parameter that one conversation tells; less, the more of them there are
+SPREAD = {TEXT: 0.5, KEPT: 0.3}  # of a parameter with a value from one conversation; less with more of them
 OTHER_SPREAD = 0.6
-LEAST_SPREAD = 0.5  # of that: however many told it, the next conversation is not the middle of them
-CONTEXT_THAT_TELLS = 0.2  # of a prompt: where the conversation is less than that, its size says nothing
+LEAST_SPREAD = 0.5  # of that: however many values there are, the next conversation is not at their median
+CONTEXT_THAT_TELLS = 0.2  # of a prompt: if the conversation is less than that, its size is not evidence
 
 
 class Prompt(msgspec.Struct, kw_only=True):
@@ -56,10 +56,10 @@ class Prompt(msgspec.Struct, kw_only=True):
 
 
 class Sample(msgspec.Struct, kw_only=True):
-    """What a conversation records of its tokens, and the calls that they are of. Unknown is None."""
+    """The recorded tokens of a conversation, and the calls that they belong to. Unknown numbers are None."""
 
     id: str
-    origin: str = ""  # whose it is: conversations of one user are much alike
+    origin: str = ""  # the user: conversations of one user are similar
     replays: list[Replay] = []
     input: int | None = None  # of all these calls
     cached: int | None = None
@@ -67,11 +67,11 @@ class Sample(msgspec.Struct, kw_only=True):
     output: int | None = None
     counted: list[float] = []  # the fixed part, as the program itself counted it
     prompts: list[Prompt] = []
-    outputs: list[tuple[Replay, int]] = []  # of turns, where nothing else is recorded of the output
+    outputs: list[tuple[Replay, int]] = []  # of turns, if `output` is not recorded
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """What calls took that nobody recorded. `cached` is a part of `input`."""
+    """The estimated tokens and cost of calls. `cached` is a part of `input`."""
 
     input: Range
     cached: Range
@@ -86,7 +86,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def sample_of(conversation: Conversation, origin: str = "") -> Sample:
-    """Return what a conversation records that tells the parameters of an estimate."""
+    """Return the recorded numbers of a conversation from which parameters of an estimate can be computed."""
     sample = Sample(id=conversation.id, origin=origin, counted=counted_fixed_parts(conversation))
     replays = replayed(conversation)
     sample.replays, usages = recorded_calls(conversation, replays)
@@ -107,7 +107,7 @@ def sample_of(conversation: Conversation, origin: str = "") -> Sample:
 
 
 def recorded_calls(conversation: Conversation, replays: list[Replay]) -> tuple[list[Replay], list[Usage]]:
-    """Return the calls whose tokens are recorded in full, with these records: of the session, else of its turns."""
+    """Return the calls whose input is recorded, with these records: those of the session, else of its turns."""
     totals = [usage for usage in conversation.usage if usage.scope == "session" and usage.source == SHUTDOWN]
     totals = [usage for usage in totals if usage.input]
     if totals:
@@ -126,7 +126,7 @@ def recorded_calls(conversation: Conversation, replays: list[Replay]) -> tuple[l
 
 
 def _output_of_calls(conversation: Conversation, replays: list[Replay]) -> int | None:
-    """Return the output, where it is recorded of each call and nothing else is."""
+    """Return the sum of the output of all calls; None unless every replayed call has a record of it."""
     outputs = [
         usage.output
         for turn in conversation.turns
@@ -162,10 +162,10 @@ def _sum(usages: Iterable[Usage], name: str) -> int | None:
 
 
 def calibrate(samples: Sequence[Sample], base: Calibration = PRIOR, *, is_own: bool = False) -> dict[str, Range]:
-    """Return the parameters as these samples tell them; those that they do not tell, or too seldom, as in `base`.
+    """Return the parameters computed from these samples; those with too few values are as in `base`.
 
-    `is_own`: the samples are of one user, so that a few of them say little about what is much the same for everybody.
-    Otherwise each user counts once, and so does `base`.
+    `is_own`: the samples are of one user, so a parameter needs a minimum number of values. Otherwise each user counts
+    once, and so does `base`.
     """
     found = dict(base)
     fit = _Fit(samples, found, is_own)
@@ -185,7 +185,7 @@ def calibrate(samples: Sequence[Sample], base: Calibration = PRIOR, *, is_own: b
 
 
 class _Fit:
-    """Parameters in the making."""
+    """Sets parameters from the values of samples."""
 
     def __init__(self, samples: Sequence[Sample], found: dict[str, Range], is_own: bool) -> None:
         self._samples = samples
@@ -193,7 +193,7 @@ class _Fit:
         self._is_own = is_own
 
     def put(self, name: str, told: list[float | None], enough: int = ENOUGH) -> None:
-        """Set a parameter to the middle of what the samples tell, with a range that few values do not make narrow."""
+        """Set a parameter to the median of the samples' values, with a range that is wider for few values."""
         values = [value for value in told if value is not None]
         if not values or (self._is_own and len(values) < enough):
             return
@@ -209,7 +209,7 @@ class _Fit:
         self._found[name] = Range(low, likely, high)
 
     def _by_origin(self, told: list[float | None]) -> list[float]:
-        """Return one value for each user."""
+        """Return one value for each user: the median of theirs."""
         origins: dict[str, list[float]] = {}
         for sample, value in zip(self._samples, told, strict=True):
             if value is not None:
@@ -218,7 +218,7 @@ class _Fit:
 
 
 def _at(values: list[float], share: float) -> float:
-    """Return the value below which this share of sorted values lies."""
+    """Return the quantile of sorted values at this share, interpolated."""
     place = share * (len(values) - 1)
     before = math.floor(place)
     after = min(before + 1, len(values) - 1)
@@ -226,7 +226,7 @@ def _at(values: list[float], share: float) -> float:
 
 
 def _prompts_of(sample: Sample) -> list[tuple[Replay, float, float, int, float | None]]:
-    """Return recorded prompts: whose they are, number of calls, context, tokens, and the fixed part of one call."""
+    """Return recorded prompts: their replay, number of calls, context, tokens, and the fixed part of one call."""
     counted = median(sample.counted) if sample.counted else None
     made = [(one.replay, 1.0, one.replay.last_context, one.tokens, one.fixed or counted) for one in sample.prompts]
     models = {family_of(replay.model) for replay in sample.replays}
@@ -239,11 +239,11 @@ def _prompts_of(sample: Sample) -> list[tuple[Replay, float, float, int, float |
 
 
 def _text_of(sample: Sample, found: Calibration) -> float | None:
-    """Return the tokens of a rough token, where the fixed part is recorded and the conversation is long enough."""
+    """Return the tokens of a rough token, from prompts with a fixed part and a long conversation; None without."""
     told = []
     for replay, calls, context, tokens, fixed in _prompts_of(sample):
         family = found[family_part(replay.model)].likely
-        tells_text = family_of(replay.model) != "claude"  # which tells its tokenizer instead
+        tells_text = family_of(replay.model) != "claude"  # Claude's prompts are used for its tokenizer instead
         if fixed is not None and tells_text and context > CONTEXT_THAT_TELLS * tokens:
             told.append((tokens / family - _plain(fixed, replay, sample, family) * calls) / context)
     told = [value for value in told if value > 0]
@@ -251,12 +251,12 @@ def _text_of(sample: Sample, found: Calibration) -> float | None:
 
 
 def _plain(fixed: float, replay: Replay, sample: Sample, family: float) -> float:
-    """Return the fixed part as GPT counts it. The CLI counts so; the shares of VS Code are of the model's own count."""
+    """Return the fixed part as GPT counts it. The CLI counts like GPT; the shares of VS Code use the model's count."""
     return fixed if replay.kind == "cli" and sample.counted else fixed / family
 
 
 def _claude_of(sample: Sample, found: Calibration) -> float | None:
-    """Return how many tokens Claude counts for one of GPT's, where the CLI counted the fixed part as GPT does."""
+    """Return how many tokens Claude counts for one of GPT's; None unless the CLI counted the fixed part as GPT does."""
     told = [
         tokens / (fixed * calls + found[TEXT].likely * context)
         for replay, calls, context, tokens, fixed in _prompts_of(sample)
@@ -266,7 +266,7 @@ def _claude_of(sample: Sample, found: Calibration) -> float | None:
 
 
 def _fixed_of(sample: Sample, kind: Kind, found: Calibration) -> float | None:
-    """Return the fixed part as it was counted, else what prompts have beyond the conversation."""
+    """Return the fixed part as the program counted it, else the size of prompts less that of the conversation."""
     if kind == "cli" and sample.counted:
         return median(sample.counted)
     told = []
@@ -302,7 +302,7 @@ def _kept_of(sample: Sample, found: Calibration) -> float | None:
 
 
 def _stored_of(sample: Sample) -> float | None:
-    """Return the share of uncached tokens that went to a cache. Older programs record 0, whatever was billed."""
+    """Return the share of uncached tokens written to a cache; None for 0, which older programs always record."""
     if not sample.stored or not sample.input:
         return None
     fresh = sample.input - (sample.cached or 0)
@@ -319,7 +319,7 @@ def estimate(
     day: str | None = None,
     last_prompts: Mapping[int, int] | None = None,
 ) -> Estimate:
-    """Return what these calls took. `last_prompts`: recorded prompts of the main agent's last call, by turn."""
+    """Estimate these calls. `last_prompts`: recorded prompts of the main agent's last call, by turn."""
     used = parameters_of(replays)
     known = last_prompts or {}
 
@@ -356,7 +356,7 @@ def _dollars(replay: Replay, taken: Tokens, prices: PriceTable | None, day: str 
 
 
 def _method(replays: Sequence[Replay], calibration: Calibration, known: Mapping[int, int]) -> str:
-    """Say in words what the estimate rests on."""
+    """Return a text about what the estimate is based on."""
     calls = sum(replay.calls for replay in replays)
     kinds = sorted({replay.kind for replay in replays})
     fixed = ", ".join(f"{calibration[fixed_part(kind)].likely:,.0f}" for kind in kinds)

@@ -1,8 +1,9 @@
 """A figure is one set of rows (conversation, turn, amount), defined once.
 
 Summed, the rows are the number; grouped by a key, they are a table; grouped by conversation, they are the drill-down,
-the list of conversations behind the number. A `Table` holds the figures that are made of the same rows: `tools.tools`
-has `calls` and `failed`, by the tool's name. Rows come from a query (`SqlTable`) or from a function (`WalkedTable`).
+the list of conversations that the number counts. A `Table` has the figures that are computed from the same rows:
+`tools.tools` has `calls` and `failed`, by the tool's name. Rows come from a query (`SqlTable`) or from a function
+(`WalkedTable`).
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ CHOSEN_CALLS = f"""
 
 
 class Aggregate(NamedTuple):
-    """How the amounts of rows become one number, in SQL and here; rows without an amount are left out of both."""
+    """Computes one number from the amounts of rows, in SQL and in Python; both skip rows without an amount."""
 
-    sql: str | None  # None: computed only here
+    sql: str | None  # None: computed only in Python
     of: Callable[[list[Any]], Any]
-    counts_zero: bool = False  # a row whose amount is 0 counts in the number, too
+    counts_zero: bool = False  # rows with an amount of 0 count, too
 
 
 DIGITS = 9  # of amounts: a token may cost less than a millionth of a dollar
@@ -50,7 +51,7 @@ P95 = Aggregate(None, lambda amounts: percentile(sorted(amounts), 0.95), counts_
 class Amount(NamedTuple):
     """What each row of a figure counts."""
 
-    of: Any  # SQL over the table's source, or a function of the rows that it walks through
+    of: Any  # SQL over the table's source, or a function of the rows of a `WalkedTable`
     heading: str  # of the drill-down: "Failed calls", to which the table adds " of {}"
     aggregate: Aggregate = SUM
     unit: Unit = "count"
@@ -73,17 +74,17 @@ class Table:
 
     name: str  # as in docs/metrics.md
     amounts: Mapping[str, Amount]  # by the names of the fields that hold the numbers
-    keys: tuple[str, ...] = ()  # the fields of a row that make its key
-    of: str = ""  # ends the heading of a drill-down; {} stands for each value of the key
+    keys: tuple[str, ...] = ()  # the fields of a row that are its key
+    of: str = ""  # ends the heading of a drill-down; {} is replaced by each value of the key
     words: Mapping[str, str] = field(default_factory=dict)  # labels of values of the key
     fold: Callable[[str], str] | None = None  # returns what all spellings of a value have in common
 
     def rows(self, chosen: Chosen, name: str, key: Key | None = None) -> Iterator[Counted]:
-        """Yield the rows of a figure; of one key, or of all."""
+        """Yield the rows of a figure, for one key or for all."""
         raise NotImplementedError
 
     def key_of(self, values: tuple[str, ...]) -> Key:
-        """Return the key of the values of a request. Raise UsageError if they cannot be one."""
+        """Return the key for the values of a request. Raise UsageError if they are not valid."""
         if len(values) != len(self.keys):
             raise UsageError(f"{self.name} takes {len(self.keys)} values, not {len(values)}")
         return self.folded(values)
@@ -129,7 +130,7 @@ class SqlTable(Table):
     def grouped(
         self, chosen: Chosen, *columns: str, source: str | None = None, order: str = "", limit: int | None = None
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield these columns and, for each of their values, the numbers of all figures, in the order of `amounts`."""
+        """Return rows of these columns, with the number of each figure that SQL can compute, as in `amounts`."""
         sums = [
             f"{amount.aggregate.sql.format(amount.of)} AS {name}"
             for name, amount in self.amounts.items()

@@ -1,7 +1,7 @@
-"""The status line in words, and the quick way to it: without the library that reads all other command lines.
+"""The text of the status line, and a fast path to it without importing click, which parses all other command lines.
 
-Loading that library takes longer than everything the line needs. So `print_quickly` is asked before it is loaded; where
-it knows an option or a terminal not, `copilog statusline` does the same the usual way.
+Importing click takes longer than everything the line needs. So `print_quickly` runs before that; for options that it
+does not support, and on a terminal, it prints nothing and the command `copilog statusline` prints the line.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STEPS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 
 
 class Wishes(NamedTuple):
-    """What somebody wants of the line."""
+    """The options of the status line."""
 
     template: str | None = None
     workspace: str | None = None
@@ -40,36 +40,36 @@ class Wishes(NamedTuple):
     at: datetime | None = None  # instead of now
     since: datetime | None = None  # instead of the beginning of the day
     until: datetime | None = None
-    conversations: str | None = None  # a JSON list: the numbers of those that are meant, if not all are
-    month: Month | None = None  # what the config file says of the plan
-    is_quick: bool = False  # asked before the command line is read, which knows more
+    conversations: str | None = None  # a JSON list: the numbers of the selected ones; None: all
+    month: Month | None = None  # the plan in the config file
+    is_quick: bool = False  # on the fast path, before the command line is parsed
 
 
 def print_quickly(arguments: list[str]) -> bool:
-    """Print the line, if it is for a prompt or a bar and nothing but simple options were given; say whether."""
+    """Print the line if the output is not a terminal and all options are simple; return whether it was printed."""
     wishes = _wishes_of(arguments)
     if wishes is None or sys.stdout.isatty() or os.environ.get("FORCE_COLOR"):
         return False
     try:
         line = line_for(wishes)
-    except UsageError:  # which is for people to read
+    except UsageError:  # the command reports it
         return False
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     try:
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
-    except BrokenPipeError:  # nobody reads it any more; Python would complain once more while ending
+    except BrokenPipeError:  # the reader has closed the pipe; Python would report it again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return True
 
 
 def line_for(wishes: Wishes) -> str:
-    """The line as it is wished for, without its end. What is in the way of it is told in its place."""
+    """Return the line without a line break, or a line with the problem if the archive cannot be read."""
     now = wishes.at or datetime.now(UTC)
     archive = archive_path(wishes.archive)
     if wishes.template is not None:
-        _filled(wishes.template, dict.fromkeys(FIELDS, ""))  # wrong ones are complained about in any case
+        _filled(wishes.template, dict.fromkeys(FIELDS, ""))  # a wrong template is an error even without an archive
     try:
         connection = connect(archive)
         try:
@@ -81,7 +81,7 @@ def line_for(wishes: Wishes) -> str:
     except sqlite3.Error as error:
         is_damaged = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT
         return _excuse(f"the archive is {'damaged' if is_damaged else 'busy'}", wishes)
-    except OSError:  # somebody has removed the folder that we are in
+    except OSError:  # the current folder was removed
         return _excuse("this folder is gone", wishes)
     if wishes.is_quick and wishes.workspace is not None and status.conversation is None:
         raise UsageError("there may be no such workspace")
@@ -116,7 +116,7 @@ _VALUES = {"--format": "template", "--workspace": "workspace", "-w": "workspace"
 
 
 def _wishes_of(arguments: list[str]) -> Wishes | None:
-    """The few options that stand in prompts; None when there is any other."""
+    """Parse the few options that are common in prompts; return None for any other option or a wrong value."""
     given: dict[str, str] = {}
     flags: set[str] = set()
     rest = iter(arguments)
@@ -139,7 +139,7 @@ def _wishes_of(arguments: list[str]) -> Wishes | None:
     try:
         moment = datetime.fromisoformat(at).astimezone() if at is not None else None
         month = _month_in_config()
-    except ValueError:  # it may be one that people understand; the config file may be wrong
+    except ValueError:  # a date such as yesterday, or the config file has to be parsed
         return None
     return Wishes(
         template=given.get("template"),
@@ -153,7 +153,10 @@ def _wishes_of(arguments: list[str]) -> Wishes | None:
 
 
 def _month_in_config() -> Month:
-    """Return what the config file says of the plan. ValueError if it is wrong, which the usual way reports."""
+    """Return an empty plan if the config file has none. Raise ValueError if it cannot be read or must be parsed.
+
+    A file that COPILOG_CONFIG names but that does not exist raises ValueError, too.
+    """
     path, why = config_path()
     try:
         text = path.read_text(encoding="utf-8")
@@ -165,14 +168,14 @@ def _month_in_config() -> Month:
         raise ValueError from None
     if "budget" not in text and "billing" not in text:
         return Month()
-    raise ValueError  # reading it takes longer than the library that knows how to
+    raise ValueError  # parsing it is slow, so the fast path has no advantage
 
 
-# --- words ----------------------------------------------------------------------------------------------------------
+# --- text -----------------------------------------------------------------------------------------------------------
 
 
 def texts_of(status: Status, now: datetime) -> dict[str, str]:
-    """Every field of a template, as it is shown."""
+    """Return the text of every field of a template."""
     mark = "~" if status.estimated_tokens_today else ""
     recorded = status.tokens_today - status.estimated_tokens_today
     folder = (status.workspace or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
@@ -212,7 +215,7 @@ FIELDS = (
 
 
 def _usual_line(status: Status, now: datetime, nothing: str, *, in_colour: bool) -> str:
-    """What is worth telling: figures that are 0 or unknown are left out."""
+    """Return the default line, without figures that are 0 or unknown."""
     texts = texts_of(status, now)
     red, yellow, plain = (RED, YELLOW, PLAIN) if in_colour else ("", "", "")
     pieces = [_counted(status.turns_today, "turn") if status.turns_today else nothing]
@@ -244,7 +247,7 @@ def _filled(template: str, texts: Mapping[str, str]) -> str:
         raise UsageError(f"--format has no field {{{error.args[0]}}}; there are {known}") from None
     except (ValueError, IndexError, AttributeError, TypeError) as error:
         raise UsageError(f"--format cannot be filled in: {error}; write {{{{ and }}}} for braces") from None
-    # What a person wrote may hold the signs of an icon font, but nothing that would begin another line.
+    # A template may contain characters of an icon font, but no line breaks.
     return "".join(" " if sign in "\n\r\t\v\f\x85\u2028\u2029" else sign for sign in line if not _is_control(sign))
 
 
@@ -253,12 +256,12 @@ def _is_control(sign: str) -> bool:
 
 
 def clean(text: str | None) -> str:
-    """Text of a transcript as one line, without anything that a terminal would obey."""
+    """Return text of a transcript as one line, without control characters."""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text or "").split())
 
 
 def short_number(number: int) -> str:
-    """Three digits or four: 950, 1.2k, 48k, 3.4M."""
+    """Return a number with a unit prefix and few digits: 950, 1.2k, 48k, 3.4M."""
     for size, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
         share = number / size
         if share >= ROUNDS_TO_ONE:
@@ -271,7 +274,7 @@ def _amount(number: float | None) -> str:
 
 
 def _least(status: Status) -> str:
-    """Return the mark of a number that is at least so large."""
+    """Return the prefix ">=" if a part of the month's usage has no record, else an empty text."""
     return ">=" if status.month_is_partial and status.month_used is not None else ""
 
 
@@ -288,7 +291,7 @@ def _cut(text: str) -> str:
 
 
 def _stale(status: Status, now: datetime) -> str:
-    """How old the archive is, if that is more than a day."""
+    """Return a text with the age of the last scan if that is a day or more, else an empty text."""
     if status.scanned_at is None or now - datetime.fromisoformat(status.scanned_at) < STALE:
         return ""
     return f"scanned {_age(status.scanned_at, now)} ago"
@@ -305,4 +308,4 @@ def _age(text: str | None, now: datetime) -> str:
 def _json(document: Mapping[str, object]) -> str:
     import json
 
-    return json.dumps(document)  # in ASCII, so that nothing in it is obeyed by a terminal
+    return json.dumps(document)  # in ASCII, so that it has no control characters for a terminal

@@ -1,7 +1,7 @@
-"""What is measured: the shapes of all answers. docs/metrics.md says of each figure how it comes about.
+"""The structs of all figures. docs/metrics.md defines each figure.
 
 A section is a struct of single figures and of tables; a table is a list of rows. Figures that were not recorded are
-None, never 0. Whatever ends in `_ms` is in milliseconds; times are texts as the archive has them, days are local.
+None, never 0. Fields that end in `_ms` are in milliseconds; times are texts as in the archive, days are local.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ class Figures(msgspec.Struct, kw_only=True):
 
 
 class SpendRow(Figures, kw_only=True):
-    """What something took: a day, a model, a conversation, or everything. None: no place records it."""
+    """Tokens and cost of something: a day, a model, a conversation, or everything. None: not recorded."""
 
     name: str
     conversations: int = 0
     turns: int = 0
     calls: int | None = None  # of a model
-    input: int | None = None  # recorded, what came from a cache included
-    output: int | None = None  # recorded, reasoning included
+    input: int | None = None  # recorded, including tokens from a cache
+    output: int | None = None  # recorded, including reasoning
     cache_read: int | None = None
     cache_write: int | None = None
     reasoning: int | None = None
-    cache_share: float | None = None  # of the input that tells what came from a cache, 0 to 1
+    cache_share: float | None = None  # of the input with recorded cache reads, 0 to 1
     estimated_input: int | None = None  # of turns for which no input was recorded
     estimated_output: int | None = None
     spread: int | None = None  # the recorded tokens that are parts of a total of several turns
@@ -37,14 +37,14 @@ class SpendRow(Figures, kw_only=True):
     credits: float | None = None  # recorded
     spread_credits: float | None = None  # the part of them that is divided among turns
     computed_credits: float | None = None  # of tokens without recorded credits, at list prices
-    dollars: float | None = None  # recorded tokens at list prices; None where no model has a price
+    dollars: float | None = None  # recorded tokens at list prices; None if no model has a price
     estimated_dollars: float | None = None  # the same of estimated tokens
     unpriced: int = 0  # recorded tokens of models without a price
     id: str | None = None  # what `copilog show` takes, for conversations and turns
 
 
 class AtLeast(Figures, kw_only=True):
-    """What tokens that nobody recorded are at least, where the likely ones stand among estimates."""
+    """The lower end of the estimates of tokens that were not recorded. Likely numbers are in the estimated fields."""
 
     input: int = 0
     output: int = 0
@@ -52,7 +52,7 @@ class AtLeast(Figures, kw_only=True):
 
 
 class OriginRow(Figures, kw_only=True):
-    """Where numbers come from."""
+    """Numbers by their source and method."""
 
     source: str  # "session.shutdown", "modelTotals", "replayed calls", ...
     method: str  # recorded, spread, estimated
@@ -64,7 +64,7 @@ class OriginRow(Figures, kw_only=True):
 
 
 class ShareRow(Figures, kw_only=True):
-    """What part of the prompts a category took, on average over the turns that tell."""
+    """The mean share of a category in prompts, over the turns with recorded shares."""
 
     category: str
     label: str | None
@@ -73,7 +73,7 @@ class ShareRow(Figures, kw_only=True):
 
 
 class Prices(Figures, kw_only=True):
-    """Which prices were used."""
+    """The prices that were used."""
 
     source: str  # "genai-prices 0.2.1"
     date: str | None  # of the table
@@ -96,7 +96,7 @@ class MonthSection(Figures, kw_only=True):
     left: float | None
     pace: float | None  # by day, today included
     days_left: int  # after today
-    forecast: float | None  # of the whole month, at this pace
+    forecast: float | None  # for the end of the month, at this pace
     before: float | None  # in the month before
 
 
@@ -104,9 +104,9 @@ class CreditRow(Figures, kw_only=True):
     """AI credits of something, and of a part of it."""
 
     name: str  # a Monday, a repository, or a month
-    of: str  # the model, or what became of the turns
+    of: str  # the model, or the outcome of the turns
     recorded: float | None
-    computed: float | None  # at list prices, where none are recorded
+    computed: float | None  # at list prices, if none are recorded
     estimated: float | None = None  # likely, of tokens that are not recorded either
     at_least: float | None = None  # the lower end of that estimate
     month: float | None = None  # recorded and computed in the present billing month: of repositories
@@ -139,7 +139,7 @@ class TokensSection(Figures, kw_only=True):
     by_outcome: list[SpendRow]  # kept, undone, failed, cancelled, asked again, unknown
     by_repository: list[SpendRow]
     by_branch: list[SpendRow]
-    cache_turns: int  # turns after the first that tell what came from a cache
+    cache_turns: int  # turns after the first with recorded cache reads
     missed_cache_turns: int  # those of them with nothing from a cache
     input_turns: int  # turns whose input is recorded
     credit_turns: int  # turns whose credits are recorded
@@ -260,7 +260,7 @@ class AgentRow(Figures, kw_only=True):
     failed: int  # turns that failed; of a sub-agent: runs that did
     last_at: str | None
     evidence: list[str]
-    is_defined: bool | None = None  # None: nobody looked
+    is_defined: bool | None = None  # None: definitions were not read
     path: str | None = None  # of its definition
 
 
@@ -293,7 +293,7 @@ class SkillRow(Figures, kw_only=True):
     loaded: int  # turns
     conversations: int  # in which it was loaded
     last_at: str | None
-    evidence: dict[str, int]  # how we know that it was loaded -> turns
+    evidence: dict[str, int]  # the kind of record of its loading -> turns
     is_defined: bool | None = None
     path: str | None = None
 
@@ -325,7 +325,7 @@ class LanguageRow(Figures, kw_only=True):
 
 
 class CountRow(Figures, kw_only=True):
-    """Something that occurred so often."""
+    """A name with its frequency."""
 
     name: str
     times: int
@@ -343,7 +343,7 @@ class ReferenceRow(Figures, kw_only=True):
 
 
 class WorkSection(Figures, kw_only=True):
-    """What came of it."""
+    """Outcomes of edits and turns."""
 
     edits: int
     files: int
@@ -363,7 +363,7 @@ class WorkSection(Figures, kw_only=True):
     votes_down: int
     elapsed_ms: float  # of turns, as far as it is known
     working_ms: float  # without waiting
-    waiting_ms: float  # for a person
+    waiting_ms: float  # for the user
     timed_turns: int  # whose elapsed time is known
     working_turns: int  # whose working time is known
     top_files: list[FileRow]
@@ -384,7 +384,7 @@ class ActivityRow(Figures, kw_only=True):
 
 
 class TimeSection(Figures, kw_only=True):
-    """When it happened."""
+    """Activity over time."""
 
     first_at: str | None
     last_at: str | None
@@ -392,7 +392,7 @@ class TimeSection(Figures, kw_only=True):
     longest_streak: int  # days in a row
     longest_streak_end: str | None
     current_streak: int  # up to today or yesterday
-    most_parallel: int  # conversations in which a turn was running at the same moment
+    most_parallel: int  # conversations in which a turn was running at the same time
     most_parallel_at: str | None
     parallel_ms: float  # during which two or more were running
     by_day: list[ActivityRow]
@@ -404,7 +404,7 @@ class TimeSection(Figures, kw_only=True):
 
 
 class TotalsSection(Figures, kw_only=True):
-    """How much there is."""
+    """Numbers of conversations, turns, messages and more."""
 
     conversations: int
     turns: int
@@ -416,7 +416,7 @@ class TotalsSection(Figures, kw_only=True):
 
 
 class Stats(Figures, kw_only=True):
-    """All of it, for a period and a selection."""
+    """All sections, for a period and a selection."""
 
     since: str | None
     until: str | None

@@ -1,4 +1,4 @@
-"""How a model is spelled in figures: the way that was met most often."""
+"""The spelling of a model in figures: the most frequent one."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from copilog.derive.model_names import key_of, plain_name
 
 
 class ModelNames:
-    """The spellings that were met of each model, and how often."""
+    """The spellings of each model, with their frequencies."""
 
     def __init__(self) -> None:
         self._met: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def key_of(self, name: str | None, times: int = 1) -> str:
-        """The model's key, its spelling noted."""
+        """Return the model's key, and count its spelling."""
         if name is None:
             return ""
         key = key_of(name)
@@ -24,5 +24,5 @@ class ModelNames:
         return key
 
     def shown(self, key: str) -> str:
-        """The spelling that was met most often, without vendor and date."""
+        """Return the most frequent spelling, without vendor and date."""
         return most_common(self._met[key])[0]

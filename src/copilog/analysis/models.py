@@ -1,4 +1,4 @@
-"""Models: which of them answered, how fast, where conversations changed them, and where another one answered."""
+"""Models: which of them answered, how fast, switches of models, and turns that another model answered."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _Switch(NamedTuple):
 
 
 class _Conflict(NamedTuple):
-    """A turn that asked for one model and was answered by another one."""
+    """A turn that requested one model and was answered by another one."""
 
     conversation: int
     turn: int
@@ -50,7 +50,7 @@ class _Conflict(NamedTuple):
 
 
 def models(chosen: Chosen, *, limit: int | None = 20) -> ModelsSection:
-    """Shares, speed, switches and conflicts of models."""
+    """Return the shares, speed, switches and conflicts of models."""
     names = ModelNames()
     turns = list(_turns(chosen, names))
     switches = list(_switches(turns))
@@ -75,7 +75,7 @@ def models(chosen: Chosen, *, limit: int | None = 20) -> ModelsSection:
 
 
 def _turns(chosen: Chosen, names: ModelNames) -> Iterator[_Turn]:
-    """The chosen turns, conversation by conversation, in their order."""
+    """Yield the chosen turns, by conversation and position."""
     rows = chosen.connection.execute(
         f"""
         SELECT t.conversation, t.position, t.model, t.resolved_model,
@@ -101,7 +101,7 @@ def _model_rows(turns: list[_Turn], shown: Callable[[str], str]) -> list[ModelRo
 def _switches(turns: Iterable[_Turn]) -> Iterator[_Switch]:
     """Yield the turns of a conversation that have another model than the turn before.
 
-    Turns of which we do not know the model are passed over, and so are those that a router gave to nobody knows whom.
+    Turns without a recorded model are skipped, and so are those of which only a router is recorded.
     """
     for turn, before in _with_model_before(turns):
         if before and turn.model != before:
@@ -109,7 +109,7 @@ def _switches(turns: Iterable[_Turn]) -> Iterator[_Switch]:
 
 
 def _with_model_before(turns: Iterable[_Turn]) -> Iterator[tuple[_Turn, str]]:
-    """Yield the turns whose model is known, each with the model before it; before a branch is where it leaves."""
+    """Yield the turns whose model is known, each with the model before it; a branch continues from where it leaves."""
     conversation = -1
     last: dict[tuple[int | None, str | None], str] = {}  # of the trunk and of each branch
     known: dict[int, str] = {}  # up to a turn
@@ -127,7 +127,7 @@ def _with_model_before(turns: Iterable[_Turn]) -> Iterator[tuple[_Turn, str]]:
 
 
 def _conflicts(chosen: Chosen, turns: list[_Turn], names: ModelNames) -> Iterator[_Conflict]:
-    """Yield the model that was asked for and another one that answered, once for every turn."""
+    """Yield the requested model and another one that answered, once for each such model of a turn."""
     asked: dict[tuple[int, int], str] = {}
     answered: dict[tuple[int, int], set[str]] = {}
     for turn in turns:
@@ -147,9 +147,9 @@ def _conflicts(chosen: Chosen, turns: list[_Turn], names: ModelNames) -> Iterato
 
 
 def _models_of_messages(chosen: Chosen) -> Iterator[tuple[int, int, str]]:
-    """Conversation, turn and model of answers, those of sub-agents aside: they may well run on another model.
+    """Return conversation, turn and model of answers, except those of sub-agents, which may have another model.
 
-    The signs keep SQLite from making an index of its own by role, with which it would go through all messages for each
+    The plus signs keep SQLite from creating an automatic index by role, with which it would scan all messages for each
     conversation.
     """
     return chosen.connection.execute(
@@ -163,7 +163,7 @@ def _models_of_messages(chosen: Chosen) -> Iterator[tuple[int, int, str]]:
 
 
 def _ranked(pairs: Counter[tuple[str, str]], shown: Callable[[str], str]) -> list[tuple[str, str, int]]:
-    """Pairs of names and how often they occurred, most often first."""
+    """Return pairs of names with their frequencies, most frequent first."""
     rows = [(shown(one), shown(other), times) for (one, other), times in pairs.items()]
     return sorted(rows, key=lambda row: (-row[2], row[0], row[1]))
 

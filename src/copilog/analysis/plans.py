@@ -1,7 +1,7 @@
-"""How the user pays for Copilot: what the config file says of it, and which of its two systems bills a turn.
+"""The user's Copilot plan from the config file, and which of the two billing systems a turn belongs to.
 
-A turn is billed by the system that its record names. Where it names none, it is AI credits from 1 June 2026, and
-premium requests before and in plans that kept them (`billing = "requests"`). One credit is a cent at list prices.
+A turn is billed by the system that its record names. If it names none, that is AI credits from 1 June 2026, and
+premium requests before and in plans that still use them (`billing = "requests"`). One credit is a cent at list prices.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class LongPrice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OwnPrice(msgspec.Struct, frozen=True, kw_only=True):
-    """What the config file says of a model: prices, or the name of the model whose prices it has."""
+    """The entry of a model in the config file: prices, or the name of a model with the same prices."""
 
     same_as: str | None = None
     input: float | None = None
@@ -41,14 +41,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The user's plan, as the config file describes it."""
 
     billing: System | None = None
-    budget: float | None = None  # of a billing month: credits, or premium requests where these are billed
+    budget: float | None = None  # of a billing month: credits, or premium requests if these are billed
     billing_day: int = 1  # on which a billing month begins
     discount: float = 0  # of a contract: 0.1 takes a tenth from list prices
     prices: dict[str, OwnPrice] = {}
 
 
 def system_sql(plan: Plan, recorded: str, at: str) -> str:
-    """Return SQL for the system that bills: what is recorded, else what the time and the plan say."""
+    """Return SQL for the billing system: the recorded one, else the one that follows from the plan and the time."""
     if plan.billing == "requests":
         return f"coalesce({recorded}, 'requests')"
     return f"coalesce({recorded}, CASE WHEN {at} >= '{FIRST_DAY_OF_CREDITS}' THEN 'credits' ELSE 'requests' END)"

@@ -1,12 +1,11 @@
-"""What a million tokens of a model cost, by the list prices that the package genai-prices carries. Nothing is fetched.
+"""List prices of models, per million tokens, from the package genai-prices. Nothing is downloaded.
 
-That package takes a third of a second to be imported. So what was found is kept in a small file of the user's cache
-folder, and the package is imported only when a model turns up that the file does not know. A model that has no price
-is remembered too.
+Importing that package takes a third of a second. So the prices of models are cached in a small file of the user's cache
+folder, and the package is imported only for a model that is not in the file. Models without a price are cached too.
 
-Models are named in many ways: "copilot/gpt-5", "claude-opus-4-6-20260205", "Claude Sonnet 4.5 (Preview)". A name is
-found when it is, letter by letter, one of those that the table lists for a model, apart from vendors in front, dots
-for dashes, and a date or "preview" at the end. What is merely similar has no price: a relative may cost ten times more.
+Models are named in many ways: "copilot/gpt-5", "claude-opus-4-6-20260205", "Claude Sonnet 4.5 (Preview)". A name
+matches if it is equal to one that the table lists for a model, ignoring vendors in front, dots for dashes, and a date
+or "preview" at the end. A merely similar name has no price: a related model may cost ten times more.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ if TYPE_CHECKING:
     from genai_prices.types import ConditionalPrice, MatchLogic, ModelInfo, ModelPrice, TieredPrices
 
 PACKAGE = "genai-prices"
-# Those who make models, then Copilot itself, for the models that nobody else sells.
+# Vendors of models, then Copilot itself, for models that only Copilot has.
 PROVIDERS = (
     "anthropic", "openai", "google", "x-ai", "mistral", "deepseek", "moonshotai", "zai", "minimax", "meta",
     "github-copilot",
 )  # fmt: skip
-# Of how models are found: what was found by other rules is looked up again.
+# The version of the rules that match names: raising it discards the cached prices.
 RULES = 1
 
 _IN_BRACKETS = re.compile(r"\s*\([^)]*\)")
@@ -53,11 +52,11 @@ class UnitPrice(msgspec.Struct, frozen=True, kw_only=True):
     output: float
     cache_read: float
     cache_write: float
-    above: int | None = None  # the length of prompts from which on `long` holds
+    above: int | None = None  # prompts with more tokens have the prices in `long`
     long: UnitPrice | None = None
 
     def of_prompts(self, tokens: float) -> UnitPrice:
-        """Return what holds for prompts of this length."""
+        """Return the price for prompts of this length."""
         return self.long if self.long is not None and self.above is not None and tokens > self.above else self
 
 
@@ -68,14 +67,14 @@ class PricedModel(msgspec.Struct, frozen=True, kw_only=True):
     prices: list[UnitPrice]  # in the order of time
 
     def price_at(self, day: str | None) -> UnitPrice:
-        """Return what the model cost on a day; the latest price if that is not known."""
+        """Return the price of the model on a day; the latest price if the day is None."""
         if day is None or len(self.prices) == 1:
             return self.prices[-1]
         return next(price for price in reversed(self.prices) if price.since <= day)
 
 
 class PriceTable(msgspec.Struct, kw_only=True):
-    """The prices of some models, by the names they were recorded with; None: there is none."""
+    """The prices of some models, by the names they were recorded with. None: the model has no price."""
 
     source: str  # "genai-prices 0.2.1"
     date: str | None = None
@@ -83,15 +82,15 @@ class PriceTable(msgspec.Struct, kw_only=True):
     own: list[str] = []  # models that the config file prices
 
     def price_at(self, model: str | None, day: str | None) -> UnitPrice | None:
-        """What a model cost on a day; the latest price if that is not known."""
+        """Return the price of a model on a day, or its latest price if the day is None; None without a price."""
         entry = self.models.get(model) if model is not None else None
         return entry.price_at(day) if entry is not None else None
 
 
 def price_table(models: Iterable[str], folder: Path | None = None, plan: Plan | None = None) -> PriceTable | None:
-    """Return the prices of these models, and maybe of others; None where there are none.
+    """Return the prices of these models, and maybe of others; None without the package and prices in the plan.
 
-    Those of the plan go before those of the package. `folder` is the cache: the user's cache folder, as a rule.
+    Those of the plan take precedence over those of the package. `folder` is the cache folder, by default the user's.
     """
     models = set(models)
     own = plan.prices if plan is not None else {}
@@ -107,7 +106,7 @@ def price_table(models: Iterable[str], folder: Path | None = None, plan: Plan | 
 
 
 def _own_model(name: str, price: OwnPrice, table: PriceTable) -> PricedModel | None:
-    """Return a model as the plan prices it: a number that it leaves out is that of the package's model."""
+    """Return a model with the prices of the plan, completed by those of the package's model."""
     known = table.models.get(price.same_as or name)
     first = known.prices[-1] if known is not None else None
     paid = price.input if price.input is not None else first.input if first is not None else None
@@ -132,7 +131,7 @@ def _own_model(name: str, price: OwnPrice, table: PriceTable) -> PricedModel | N
 
 
 def _part(first: UnitPrice | None, name: str, price: OwnPrice, paid: float) -> float:
-    """Return a price of cached tokens: the package's, unless the input has a price of its own."""
+    """Return a price of cached tokens: that of the package, or `paid` if it has none or the plan prices the input."""
     return getattr(first, name) if first is not None and price.input is None else paid
 
 
@@ -157,7 +156,7 @@ def _table_of_package(models: Iterable[str], folder: Path | None) -> PriceTable 
 
 
 def cache_folder() -> Path:
-    """Where this user's programs keep what they can find out again."""
+    """Return the cache folder of the user."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "copilog" / "Cache"
     if sys.platform == "darwin":
@@ -165,11 +164,11 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", "").strip() or Path.home() / ".cache") / "copilog"
 
 
-# --- what was found before --------------------------------------------------------------------------------------
+# --- the cache file ---------------------------------------------------------------------------------------------
 
 
 def _read(file: Path) -> PriceTable | None:
-    """What was kept; nothing if it is damaged in any way."""
+    """Return the cached table; None if the file is missing or damaged."""
     try:
         table = msgspec.json.decode(file.read_bytes(), type=PriceTable)
     except (OSError, ValueError, RecursionError):  # msgspec's errors are ValueErrors
@@ -179,7 +178,7 @@ def _read(file: Path) -> PriceTable | None:
 
 
 def _keep(file: Path, table: PriceTable) -> None:
-    """Write the file as a whole, for this user alone. Where that cannot be, the package is imported again next time."""
+    """Write the cache file atomically, readable only by the user. Ignore errors: the package is imported again then."""
     draft = file.with_name(f".{file.name}.{secrets.token_hex(6)}.part")
     with suppress(OSError):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -192,11 +191,11 @@ def _keep(file: Path, table: PriceTable) -> None:
             draft.unlink(missing_ok=True)
 
 
-# --- what the package knows -------------------------------------------------------------------------------------
+# --- the package ------------------------------------------------------------------------------------------------
 
 
 def _looked_up(table: PriceTable, missing: Iterable[str]) -> PriceTable:
-    """The table with these models too. The data is read as it was installed: the package's updates are never begun."""
+    """Return the table with these models added. The data is read as installed: the package's updater is not started."""
     from genai_prices import data
 
     models = {
@@ -213,7 +212,7 @@ def _looked_up(table: PriceTable, missing: Iterable[str]) -> PriceTable:
 
 
 class _Index:
-    """Models by all names that the table has for them; whoever stands first has a name."""
+    """Models by all names that the package has for them. The first model with a name gets it."""
 
     def __init__(self, models: dict[str, list[ModelInfo]]) -> None:
         self.exact: dict[str, PricedModel] = {}
@@ -242,13 +241,13 @@ class _Index:
 
 
 def normalised(name: str) -> str:
-    """A model's name without vendors in front and remarks behind, with dashes alone: "gpt-5-mini"."""
+    """Return a model's name without vendors in front and text in brackets, with dashes only: "gpt-5-mini"."""
     name = _IN_BRACKETS.sub("", name.lower()).rpartition("/")[2]
     return re.sub(r"[\s._]+", "-", name.strip()).strip("-@:")
 
 
 def _names_in(clause: MatchLogic) -> Iterator[str]:
-    """All names that a rule of the table mentions. Patterns only add dates to them."""
+    """Yield all names that a matching rule of the package mentions. Patterns are skipped: they only add dates."""
     for kind in ("equals", "starts_with", "contains", "ends_with"):
         if hasattr(clause, kind):
             yield str(getattr(clause, kind))
@@ -258,10 +257,10 @@ def _names_in(clause: MatchLogic) -> Iterator[str]:
 
 
 def _unit_prices(model: ModelInfo) -> list[UnitPrice]:
-    """What a model cost from when on; nothing if it is not sold by tokens."""
+    """Return the prices of a model in the order of time; an empty list if it has no price per token."""
     found: list[UnitPrice] = []
     for since, price in sorted(dict(_steps(model.prices)).items(), key=itemgetter(0)):
-        unit = _unit_price(since if found else "", price)  # the first holds for whatever was before, too
+        unit = _unit_price(since if found else "", price)  # the first price is used for earlier days, too
         if unit is not None and (not found or replace(unit, since=found[-1].since) != found[-1]):
             found.append(unit)
     return found
@@ -275,7 +274,7 @@ def _steps(prices: ModelPrice | list[ConditionalPrice]) -> Iterator[tuple[str, M
         start = getattr(step.constraint, "start_date", None)
         if start is not None:
             yield start.isoformat(), step.prices
-        elif step.constraint is None or number == 0:  # hours of the day are not told apart
+        elif step.constraint is None or number == 0:  # prices by hour of the day are not distinguished
             yield "", step.prices
 
 
@@ -294,7 +293,7 @@ def _unit_price(since: str, price: ModelPrice) -> UnitPrice | None:
 
 
 def _dollars(price: Decimal | TieredPrices | None) -> float | None:
-    """A price as a number; of several tiers, that of prompts of ordinary length."""
+    """Return a price as a number; of several tiers, the base price."""
     if price is None:
         return None
     base: Any = getattr(price, "base", price)
@@ -302,10 +301,10 @@ def _dollars(price: Decimal | TieredPrices | None) -> float | None:
 
 
 def _date_of(models: Iterable[ModelInfo], installed: date) -> str | None:
-    """The last day, up to that of the installation, from which some price is valid: the table was made then or later.
+    """Return the latest start date of a price, up to the installation: the table was made on that day or later.
 
-    The package does not tell when its table was made, and its files have the date of their installation. Prices that
-    were announced for later do not count, as far as that can be known.
+    The package does not record when its table was made, and its files have the date of their installation. Prices
+    announced for later days are ignored; if all are later than the installation, those up to today count.
     """
     starts: set[date] = set()
     for model in models:
@@ -319,7 +318,7 @@ def _date_of(models: Iterable[ModelInfo], installed: date) -> str | None:
 
 
 def _day_of(file: str | None) -> date:
-    """When a file was written; today, if it is none."""
+    """Return the day when a file was modified; today if it cannot be read."""
     try:
         return datetime.fromtimestamp(Path(file or "").stat().st_mtime, UTC).date()
     except OSError:

@@ -1,7 +1,7 @@
-"""What a prompt or a status bar tells in one line: today's turns, tokens and cost, and the latest conversation.
+"""The figures for a prompt or a status bar: today's turns, tokens and cost, and the latest conversation.
 
-This runs each time that somebody presses Enter, so it neither scans nor waits: whatever it needs stands in an index or
-in the few conversations of the day, and as little as possible is imported.
+A shell runs this for every prompt, so it neither scans nor waits: whatever it needs is in an index or in the few
+conversations of the day, and as little as possible is imported.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from copilog.store.database import ArchiveError, map_file
 from copilog.store.schema import APPLICATION_ID, MIGRATIONS, UNANSWERED
 
 BUSY_SECONDS = 0.02
-NEWEST = 1_000  # conversations among which the latest of a workspace is looked for
+NEWEST = 1_000  # conversations that are searched for the latest one of a workspace
 
-IsWanted = Callable[..., bool]  # of a workspace, and its repository where that is known
+IsWanted = Callable[..., bool]  # of a workspace, and its repository if that is known
 
 TOUCHED = "coalesce(c.updated_at, c.started_at)"
-# A turn is as old as its conversation where it has no time of its own; what belongs to no turn is so, too.
+# A turn without a time of its own has that of its conversation, and so has usage without a turn.
 TURN_AT = f"coalesce(t.started_at, {TOUCHED})"
-# Conversations of the day, by the index of their times. Turns that an earlier one has as well are measured there.
+# Conversations of the day, by the index of their times. Turns that an earlier conversation has too are counted there.
 OF_TODAY = f"""
     {TOUCHED} >= :since AND (c.started_at IS NULL OR c.started_at < :until) AND NOT c.is_empty
     AND {TURN_AT} >= :since AND {TURN_AT} < :until AND t.superseded IS NULL
@@ -50,7 +50,7 @@ SPENT = f"""
     FROM conversation AS c JOIN spend AS s ON s.conversation = c.rowid
     LEFT JOIN turn AS t ON t.conversation = s.conversation AND t.position = s.turn WHERE {OF_TODAY}
 """  # noqa: S608
-# What has a record, and whether something that is billed has none. Prices are not looked up here.
+# The recorded sums, and whether anything billed has no record. Prices are not looked up here.
 OF_MONTH = f"""
     SELECT sum(s.credits), sum(iif(t.status IN {UNANSWERED}, NULL, s.premium_requests)),
            max(NOT s.has_credits AND s.payer = 'copilot' AND s.billing IS NOT 'requests')
@@ -79,7 +79,7 @@ LATEST = f"""
 
 
 class Month(NamedTuple):
-    """How the user pays, as far as the status line shows it."""
+    """The user's plan, as far as the status line shows it."""
 
     budget: float | None = None
     billing: str | None = None
@@ -87,7 +87,7 @@ class Month(NamedTuple):
 
 
 class Status(NamedTuple):
-    """Figures of one local day, and the conversation that was touched last. What was not recorded is None."""
+    """Figures of one local day, and the conversation that was updated last. What was not recorded is None."""
 
     day: str
     conversations_today: int
@@ -103,10 +103,10 @@ class Status(NamedTuple):
     workspace: str | None
     conversation: str | None
     latest_at: str | None
-    scanned_at: str | None  # when somebody looked for changes last
+    scanned_at: str | None  # the time of the last scan for changes
     credits_conversation: float | None = None  # of the latest conversation
     credits_turn: float | None = None  # of its last turn
-    month_used: float | None = None  # of the billing month: credits, or premium requests where these are billed
+    month_used: float | None = None  # of the billing month: credits, or premium requests if these are billed
     month_is_partial: bool = False  # something in the month has no record
     month_budget: float | None = None
     month_forecast: float | None = None
@@ -114,7 +114,7 @@ class Status(NamedTuple):
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open an archive to read it now or not at all; ArchiveError says in few words what is in the way."""
+    """Open an archive read-only without waiting. Raise ArchiveError with a short reason if that is impossible."""
     try:
         path = Path(os.path.abspath(path))  # noqa: PTH100 - links are followed by SQLite itself
         if not path.stat().st_size:
@@ -140,7 +140,7 @@ def status_of(
     scanned_at: str | None = None,
     month: Month | None = None,
 ) -> Status:
-    """The figures of the day that `now` is in, or of a period, of all conversations or of those that are wanted."""
+    """Return the figures of the day of `now`, or of a period, for all conversations or for the selected ones."""
     midnight = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
     connection.create_function("is_wanted", 2, is_wanted or (lambda *_: True), deterministic=True)
     values = {
@@ -196,12 +196,12 @@ def _with_month(
 
 
 def text_of(moment: datetime) -> str:
-    """A time as `store.times` writes it, which would take longer to import than all else that is done here."""
+    """Return a time as `store.times` writes it. Importing that module would take longer than everything else here."""
     return moment.astimezone(UTC).isoformat("T", "milliseconds")[:23] + "Z"
 
 
 def last_scan(archive: Path) -> datetime | None:
-    """When a scan began last: each leaves its number in the file with the lock, though it may find nothing new."""
+    """Return when the last scan began: each writes its process id to the lock file, even if it finds nothing new."""
     for suffix in (".lock", "-wal", ""):
         try:
             return datetime.fromtimestamp(archive.with_name(archive.name + suffix).stat().st_mtime).astimezone()
@@ -210,13 +210,13 @@ def last_scan(archive: Path) -> datetime | None:
     return None
 
 
-# --- whose conversations --------------------------------------------------------------------------------------------
+# --- the workspace filter -------------------------------------------------------------------------------------------
 
 
 def workspace_filter(wanted: str) -> IsWanted:
-    """Whether a workspace is meant: by a folder, which it is or lies in, or by a part of its or the repository's name.
+    """Return a filter of workspaces: by a folder that contains them, or by a part of their or their repository's name.
 
-    `.` stands for the folder that we are in, or the repository that this is a part of.
+    `.` means the current folder, or the repository that it is in.
     """
     if wanted == ".":
         folders = _spellings(*map(_repository, _here()))
@@ -236,18 +236,18 @@ def workspace_filter(wanted: str) -> IsWanted:
 
 
 def names_folder(wanted: str) -> bool:
-    """Whether a workspace is given as a folder, and not by its name."""
+    """Return whether a workspace is given as a folder, and not by its name."""
     return wanted == "." or os.path.isabs(wanted) or os.path.isdir(wanted)  # noqa: PTH117, PTH112 - no paths need be made of it
 
 
 def _here() -> list[str]:
-    """The folder that we are in, and how the shell calls it, which may be by a link."""
+    """Return the current folder, and its path in the shell, which may contain links."""
     called = os.environ.get("PWD")
     return [".", called] if called and os.path.isdir(called) and os.path.samefile(called, ".") else ["."]  # noqa: PTH112, PTH121
 
 
 def _repository(folder: str) -> str:
-    """The nearest folder above, or this one, that holds a repository; else this one."""
+    """Return the nearest folder with a `.git`, from this one upwards; this one if there is none."""
     folder = os.path.abspath(folder)  # noqa: PTH100 - links stay as they are written
     place = folder
     while not os.path.lexists(os.path.join(place, ".git")):  # noqa: PTH118
@@ -259,7 +259,7 @@ def _repository(folder: str) -> str:
 
 
 def _spellings(*folders: str) -> set[str]:
-    """A folder as it is written and without links: either may have been recorded."""
+    """Return the paths of folders as written and with links resolved: either may have been recorded."""
     return {_plain(spell(folder)) for folder in folders for spell in (os.path.abspath, os.path.realpath)}
 
 
@@ -278,7 +278,7 @@ def _connection(path: Path) -> sqlite3.Connection:
         log = path.with_name(path.name + "-wal")
         if error.sqlite_errorcode & 0xFF in _BUSY or (log.exists() and log.stat().st_size):
             raise
-        # A folder without the right to write: SQLite cannot make its -shm, and nobody else is writing either.
+        # The folder is not writable: SQLite cannot create its -shm file, and no other process is writing either.
         return _checked(address + "&immutable=1")
 
 

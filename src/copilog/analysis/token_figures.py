@@ -1,4 +1,4 @@
-"""Tokens and cost as figures: what `tokens` adds up, row by row."""
+"""Tokens and cost as tables of figures: the rows that `tokens` adds up."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from copilog.derive.model_names import key_of
 
 
 class Spent(NamedTuple):
-    """Some of what a turn used: a row of `spend`."""
+    """A part of a turn's usage: a row of `spend`."""
 
     conversation: int
     turn: int
@@ -49,7 +49,7 @@ def _spent(chosen: Chosen) -> Iterator[Spent]:
 
 
 def _with_skills(chosen: Chosen) -> Iterator[Spent]:
-    """Yield what was used in turns that loaded a skill, once for each skill."""
+    """Yield the usage of turns that loaded a skill, once for each skill."""
     loaded = loaded_skills(chosen.connection)
     for row in _spent(chosen):
         for skill in {name.casefold() for name in loaded.get(row.conversation, {}).get(row.turn, ())}:
@@ -80,7 +80,7 @@ _HEADINGS: dict[str, tuple[str, Unit]] = {
 
 
 def _known(name: str, row: Spent) -> float | None:
-    """Return a number, unless it was not recorded."""
+    """Return a number of a row; None if the row does not have it."""
     return row.numbers[AT[name]] if is_known(row.numbers, name) else None
 
 

@@ -1,4 +1,4 @@
-"""How tokens are known, day by day: as recorded, spread over the turns of a session, or estimated."""
+"""Tokens by day and method: recorded, spread over the turns of a session, or estimated."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from copilog.analysis.selection import NO_TURN, Chosen
 
 
 class MethodRow(Figures, kw_only=True):
-    """Tokens of a local day, by how they are known. None is the day of what has no time."""
+    """Tokens of a local day, by method. `day` is None for tokens without a time."""
 
     day: str | None
     recorded: int = 0
@@ -16,7 +16,7 @@ class MethodRow(Figures, kw_only=True):
 
 
 def tokens_by_method(chosen: Chosen) -> list[MethodRow]:
-    """Input and output of the chosen turns together, in the order of days. They add up to `tokens.by_day`."""
+    """Return the sum of input and output of the chosen turns, in the order of days. It matches `tokens.by_day`."""
     rows: dict[str | None, MethodRow] = {}
     found = chosen.connection.execute(
         f"""

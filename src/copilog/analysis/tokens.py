@@ -1,7 +1,7 @@
-"""Tokens and cost: what was used, by day, model, agent and more, and what that costs at list prices.
+"""Tokens and cost at list prices: by day, model, agent and more.
 
-Recorded counts come first, and estimates stand in fields of their own. `tallies` adds up what the archive has in its
-table `spend`; what tools took is not recorded anywhere, and is estimated here from the sizes of what went in and out.
+Recorded counts come first, and estimates are in separate fields. `breakdowns` adds up the rows of the archive's table
+`spend`; the tokens of tools are not recorded, and are estimated here from the sizes of their arguments and results.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.errors import UsageError
 from copilog.store.schema import is_counted
 
-BYTES_OF_A_TOKEN = 4  # about, for what tools were given and gave back
-LONG_AFTER, END_OF_TIME = "9", "~"  # as texts, after all days
+BYTES_OF_A_TOKEN = 4  # approximately, for arguments and results of tools
+LONG_AFTER, END_OF_TIME = "9", "~"  # both sort after all days
 ASKED_FOR = (
     "total", "day", "workspace", "model", "agent", "subagent", "skill", "conversation", "turn", "origin", "system",
     "payer", "outcome", "repository", "branch",
@@ -34,7 +34,7 @@ HIDDEN_WAYS = ("total",)
 
 
 def tokens(chosen: Chosen, *, limit: int | None = 20, prices: bool = True, cache: Path | None = None) -> TokensSection:
-    """All figures about tokens and cost. `cache` is the folder where prices are kept: the user's own, as a rule."""
+    """Return all figures about tokens and cost. `cache` is the folder with the price cache, by default the user's."""
     models = models_of(chosen)
     table = price_table(models, cache, chosen.plan) if prices else None
     tallies = Tallies(ASKED_FOR, limit, table)
@@ -73,9 +73,9 @@ def tokens(chosen: Chosen, *, limit: int | None = 20, prices: bool = True, cache
 def spend_by(
     chosen: Chosen, by: str, limit: int | None = 20, *, prices: bool = True, cache: Path | None = None
 ) -> list[SpendRow]:
-    """What was used by each of these, the dearest first; days, weeks and months in the order of time, and all of them.
+    """Return tokens and cost by a key: the most expensive first, or all days, weeks or months in the order of time.
 
-    `by` is day, week, month, workspace, source, model, agent, subagent, skill, tool, conversation or turn.
+    `by` is one of `BY`, or total.
     """
     if by not in (*BY, *HIDDEN_WAYS):
         raise UsageError(f"tokens cannot be grouped by {by!r}; choose one of {', '.join(BY)}")
@@ -88,7 +88,7 @@ def spend_by(
 
 
 def as_if(chosen: Chosen, model: str, *, cache: Path | None = None) -> SpendRow:
-    """Return everything that was used, as if all of it had been another model's. UsageError if that has no price."""
+    """Return all usage at the prices of another model. Raise UsageError if that model has no price."""
     table = price_table([model], cache, chosen.plan)
     entry = table.models.get(model) if table is not None else None
     if table is None or entry is None:
@@ -99,7 +99,7 @@ def as_if(chosen: Chosen, model: str, *, cache: Path | None = None) -> SpendRow:
 
 
 def models_of(chosen: Chosen) -> list[str]:
-    """All models that figures are about; those of turns are there for the calls made in them."""
+    """Return all models of the chosen conversations; those of turns are needed for the calls of tools in them."""
     rows = chosen.connection.execute(
         f"""
         SELECT s.model FROM temp.chosen AS c CROSS JOIN spend AS s ON s.conversation = c.conversation
@@ -112,7 +112,7 @@ def models_of(chosen: Chosen) -> list[str]:
     return [model for (model,) in rows if model]
 
 
-# Of bytes. What is left over counts as one more token.
+# The tokens of a number of bytes, rounded up.
 TOKENS = Aggregate(f"total({{}}) / {BYTES_OF_A_TOKEN}", lambda amounts: math.ceil(sum(amounts) / BYTES_OF_A_TOKEN))
 DOLLARS = Aggregate(
     f"sum({{}}) / {BYTES_OF_A_TOKEN} / 1e6",
@@ -124,8 +124,8 @@ def _prepare(chosen: Chosen) -> None:
     _put_prices(chosen, price_table(models_of(chosen), plan=chosen.plan))
 
 
-# What tools were given is output of the model of the turn, what they gave back is input. Both are estimated. A result
-# is counted once, although it is sent again with every later call.
+# Arguments of tools are output of the turn's model, results are input. Both are estimated. A result is counted once,
+# although it is sent again with every later call.
 TOKENS_OF_TOOLS = SqlTable(
     name="tokens.by_tool",
     amounts={
@@ -163,7 +163,7 @@ def _by_tool(chosen: Chosen, limit: int | None, table: PriceTable | None) -> lis
 
 
 def _put_prices(chosen: Chosen, table: PriceTable | None) -> None:
-    """Make the temporary table `unit_price`: prices of a million tokens, and from which day to which they hold."""
+    """Create the temporary table `unit_price`: prices of a million tokens with the days of their validity."""
     rows = []
     for model, entry in table.models.items() if table is not None else ():
         for step, after in pairwise([*entry.prices, None] if entry is not None else []):
@@ -173,7 +173,7 @@ def _put_prices(chosen: Chosen, table: PriceTable | None) -> None:
     names = ("model", "since", "until", "input", "output")
     values = ", ".join(f"json_extract(value, '$[{number}]') AS {name}" for number, name in enumerate(names))
     chosen.connection.execute("DROP TABLE IF EXISTS temp.unit_price")
-    chosen.connection.execute(  # which begins no transaction, unlike an INSERT
+    chosen.connection.execute(  # unlike an INSERT, this begins no transaction
         f"CREATE TEMP TABLE unit_price AS SELECT {values} FROM json_each(?)",  # noqa: S608 - names of our own
         (msgspec.json.encode(rows).decode(),),
     )
@@ -181,7 +181,7 @@ def _put_prices(chosen: Chosen, table: PriceTable | None) -> None:
 
 
 def _composition(chosen: Chosen) -> list[ShareRow]:
-    """The part of a prompt that each category has, on average over all turns that tell; one not named has none."""
+    """Return the mean share of each category in prompts, over all turns with shares; a missing category counts as 0."""
     rows = chosen.connection.execute(
         f"""
         WITH share AS (
@@ -202,7 +202,7 @@ def _composition(chosen: Chosen) -> list[ShareRow]:
 
 
 def _prices_of(models: Iterable[str], table: PriceTable | None, discount: float) -> Prices | None:
-    """Which prices were used for these models."""
+    """Return the prices that were used for these models; None without a price table."""
     if table is None:
         return None
     entries = {model: table.models.get(model) for model in models}

@@ -1,4 +1,4 @@
-"""How much there is."""
+"""Totals: numbers of conversations, turns, messages, tool calls, edits and workspaces."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ALL_EDITS = SqlTable(name="totals", amounts={"edits": Amount("1", "Edits")}, sou
 
 
 def totals(chosen: Chosen) -> TotalsSection:
-    """Conversations, and what of them lies in the period."""
+    """Return the number of conversations, and the numbers of their turns, messages, calls and edits in the period."""
     ((_, workspaces),) = CONVERSATIONS.grouped(chosen)
     messages, tool_calls = _messages_and_calls(chosen)
     return TotalsSection(
@@ -59,7 +59,7 @@ def totals(chosen: Chosen) -> TotalsSection:
 
 
 def _messages_and_calls(chosen: Chosen) -> tuple[int, int]:
-    """Conversations have been counted when they were stored; parts of them have not."""
+    """Return the numbers of messages and tool calls. For complete conversations, the archive has stored counts."""
     if chosen.is_whole:
         messages, calls = chosen.connection.execute(
             "SELECT total(c.messages), total(c.tool_calls) FROM temp.chosen AS v"

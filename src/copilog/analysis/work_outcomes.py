@@ -1,4 +1,4 @@
-"""What came of conversations: edits and their fate, turns and how they ended, votes, time for work and for waiting."""
+"""Outcomes of conversations: edits that were kept or undone, how turns ended, votes, working and waiting time."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ TURN_FIGURES = SqlTable(
 
 
 def first_line(text: str) -> str:
-    """Return the first line of an error or a reason, cut where it is long; texts with the same one are one."""
+    """Return the first line of an error or a reason, shortened if it is long. Texts are grouped by it."""
     line = " ".join(text.strip().partition("\n")[0].split())
     return line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "…"
 
@@ -96,17 +96,17 @@ def _by_first_line(name: str, text: str, where: str, of: str) -> SqlTable:
 
 
 VOTE_REASONS = _by_first_line("work.vote_reasons", "t.vote_reason", "t.vote IS NOT NULL", " that were voted down: {}")
-# That a turn was cancelled is recorded as an error, too; but nothing went wrong.
+# A cancelled turn has an error record, too, but did not fail.
 ERRORS = _by_first_line(
     "work.errors", "coalesce(nullif(t.error_code, ''), t.error)", "t.status IS NOT 'cancelled'", " that failed with {}"
 )
 
 
 def work(chosen: Chosen, *, limit: int | None = 20) -> WorkSection:
-    """What came of the chosen turns."""
+    """Return the outcomes of the chosen turns."""
     edits, top_files, languages = _edits(chosen, limit)
     (turns,) = TURN_FIGURES.sums(chosen)
-    del turns["unknown_ends"]  # which is what the others leave
+    del turns["unknown_ends"]  # a reader can compute it from the others
     return WorkSection(
         **edits,
         **turns,
@@ -119,7 +119,7 @@ def work(chosen: Chosen, *, limit: int | None = 20) -> WorkSection:
 
 
 def _edits(chosen: Chosen, limit: int | None) -> tuple[dict[str, Any], list[FileRow], list[LanguageRow]]:
-    """All figures of edits, which are looked for once."""
+    """Return all figures of edits. The edits are selected once, into a temporary table."""
     chosen.connection.execute("DROP TABLE IF EXISTS temp.counted_edit")
     chosen.connection.execute(f"CREATE TEMP TABLE counted_edit AS {COUNTED_EDITS}")
     source = "temp.counted_edit AS c"
@@ -130,12 +130,12 @@ def _edits(chosen: Chosen, limit: int | None) -> tuple[dict[str, Any], list[File
     finally:
         chosen.connection.execute("DROP TABLE temp.counted_edit")
     if not edits["edits"]:
-        edits |= {"added": 0, "removed": 0}  # which is known
+        edits |= {"added": 0, "removed": 0}  # no edits: the sums are 0, not unknown
     return edits, [FileRow(**row) for row in files], [LanguageRow(**row) for row in languages]
 
 
 def _counts(chosen: Chosen, table: SqlTable) -> list[CountRow]:
-    """Return how often turns record each of something, by its first line."""
+    """Return the texts of a table by their first line, with how often each occurs, most frequent first."""
     counts: Counter[str] = Counter()
     for name, times in table.grouped(chosen, *table.by):
         counts[first_line(name)] += times

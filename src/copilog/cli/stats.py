@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from copilog.analysis.figures import Figures, SpendRow
 
 FEW, MOST = 5, 20
-# What rows of `SpendRow` are ordered by: dollars, and tokens where there are none.
+# The columns by which bars of `SpendRow` are drawn: dollars, or tokens if there are none.
 COST_DRAWN = "dollars+estimated_dollars|input+output+estimated_input+estimated_output"
 SPEND_TABLES = (
     "by_day", "by_model", "by_workspace", "by_agent", "by_subagent", "by_skill", "by_tool", "by_conversation",
     "by_turn", "by_system", "by_payer", "by_outcome", "by_repository", "by_branch",
 )  # fmt: skip
-# In which order the user sees the columns of a row; what is named neither here nor among those left out comes last.
+# The order of the columns of a row. Columns that are neither here nor in LEFT_OUT come last.
 COLUMNS = {
     "SpendRow": (
         "id", "name", "turns", "calls", "input", "cache_share", "output", "spread", "estimated_input",
@@ -155,7 +155,7 @@ def command(
 
 
 def _show_as_model(settings: Settings, chosen: Chosen, model: str, as_json: bool) -> None:
-    """Print what was used beside what it had cost with one model."""
+    """Print the recorded usage, and the same usage at the prices of one model."""
     from copilog.analysis.tokens import as_if, spend_by
     from copilog.cli.json_output import print_json
     from copilog.cli.tables import print_table
@@ -171,7 +171,7 @@ def _show_as_model(settings: Settings, chosen: Chosen, model: str, as_json: bool
 
 
 def _named(row: SpendRow, name: str) -> SpendRow:
-    """Return what another model had cost: nothing of it was recorded."""
+    """Return the row of another model under a name, without the recorded credits and premium requests."""
     import msgspec
 
     return msgspec.structs.replace(row, name=name, credits=None, spread_credits=None, premium_requests=None)
@@ -262,7 +262,7 @@ def _show_section(
 
     single = [(name, getattr(figures, name)) for name in figures.__struct_fields__ if name not in section.tables]
     plain = [(name, value) for name, value in single if isinstance(value, int | float | str)]
-    if asked.section != "tokens":  # which has lines of its own
+    if asked.section != "tokens":  # that section has lines of its own
         print_figures(settings, plain)
     if asked.section == "tokens":
         from copilog.cli.stats_headlines import spend_lines
@@ -272,7 +272,7 @@ def _show_section(
     settings.out.print()
     for name in section.tables:
         rows, title = getattr(figures, name), name.replace("_", " ")
-        if name == "by_day" and limit is not None and len(rows) > limit:  # which as JSON are all there
+        if name == "by_day" and limit is not None and len(rows) > limit:  # the JSON output has all days
             title = f"by day, the last {limit} of {len(rows)}"
             rows = rows[-limit:]
         print_table(settings, rows, title=title, columns=_columns_of(rows), bars=section.bars.get(name))
@@ -296,7 +296,7 @@ def _show_rows(
 
 
 def _columns_of(rows: list[Any]) -> tuple[str, ...] | None:
-    """Return the columns that fit on a line; --json and --csv have all."""
+    """Return the columns to print, without those in LEFT_OUT; None for the default columns."""
     kind = type(rows[0]).__name__ if rows else ""
     if kind not in COLUMNS:
         return None

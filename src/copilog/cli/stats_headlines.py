@@ -21,7 +21,7 @@ MOST_DAYS = 60
 
 
 def print_overview(settings: Settings, stats: Stats) -> None:
-    """All sections, in short."""
+    """Print the main figures and short tables of all sections."""
     from copilog.cli.stats import COST_DRAWN
 
     out = settings.out
@@ -107,7 +107,7 @@ def _lines(work: WorkSection) -> str:
 
 
 def spend_lines(tokens: TokensSection) -> Iterator[str]:
-    """Tokens and cost in a few lines, each figure with what it is."""
+    """Yield lines about tokens and cost, each figure with its meaning."""
     total = tokens.total
     if total.input is not None:
         cached = f" ({total.cache_share:.0%} from a cache)" if total.cache_share else ""
@@ -142,7 +142,7 @@ def spend_lines(tokens: TokensSection) -> Iterator[str]:
 
 
 def _bills(tokens: TokensSection) -> Iterator[str]:
-    """The two systems, each on a line of its own: they are never one sum."""
+    """Yield a line for premium requests and one for AI credits: the two are never added up."""
     total = tokens.total
     if total.premium_requests is not None or total.unanswered_requests is not None:
         apart = total.unanswered_requests

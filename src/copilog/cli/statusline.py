@@ -1,4 +1,4 @@
-"""`copilog statusline`. For prompts, `quick_line` prints the same before this module is loaded."""
+"""`copilog statusline`. For prompts, `print_quickly` prints the same line before this module is imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the line under an answer says of its cost: `GPT-5 • 1x` until May 2026, `GPT-5 mini • 7.5 credits` since."""
+"""Parse the cost in the line under an answer: `GPT-5 • 1x` until May 2026, `GPT-5 mini • 7.5 credits` since."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _GROUPS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")  # 1,234.5
 
 
 def multiplier_in(details: str) -> float | None:
-    """Return the premium requests that a prompt of the model costs."""
+    """Return the premium requests that a prompt of the model costs; None if the line has none."""
     found = _MULTIPLIER.search(details)
     return float(found[1]) if found is not None else None
 
 
 def credits_in(details: str) -> float | None:
-    """Return the AI credits of the turn."""
+    """Return the AI credits of the turn; None if the line has none."""
     found = _CREDITS.search(details)
     if found is None:
         return None

@@ -1,12 +1,12 @@
 """Estimate tokens that no file records, with a range, from the calls that a conversation shows.
 
-Each number is a sum of few terms, and each term has a parameter: how long the fixed part of a prompt is, how many
-tokens a rough token of text is, how many more of them a family of models counts, how many tokens an answer took for
-each rough token that can be seen of it (reasoning is billed and hidden), how much of a repeated prompt came out of a
-cache, and how much of the rest was written to one. A parameter is a range, found in data that records tokens.
+Each number is a sum of a few terms, and each term has a parameter: the length of the fixed part of a prompt, the tokens
+of a rough token of text, the factor of a family of models, the tokens of an answer for each rough token that is visible
+of it (reasoning is billed and hidden), the share of a repeated prompt that came from a cache, and the share of the rest
+that was written to one. A parameter is a range, measured on data that records tokens.
 
-The likely number is that of all likely values. Its range is found by putting one parameter after the other to its ends:
-such deviations are added as independent ones are, by their squares.
+The likely number is computed from the likely values. For its range, each parameter is set to its two ends in turn;
+the deviations are treated as independent, so their squares are added.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ import msgspec
 from copilog.derive.model_calls import Kind, Replay
 from copilog.model import Conversation, Notice
 
-FRAME_TOKENS = 40  # of output, in each call of a model that calls tools: what stands around their arguments
+FRAME_TOKENS = 40  # of output, in each call of a model that calls tools: the syntax around their arguments
 COUNTED_BY_CLI = ("systemTokens", "toolDefinitionsTokens")
 
 
 class Range(NamedTuple):
-    """A number that is not known: at least, likely, at most."""
+    """An estimated number: at least, likely, at most."""
 
     low: float
     likely: float
@@ -44,12 +44,12 @@ def fixed_part(kind: Kind) -> str:
 
 
 def written_part(kind: Kind) -> str:
-    """Name the parameter: tokens of output for each rough token that can be seen of it."""
+    """Name the parameter: tokens of output for each rough token of it that is visible."""
     return f"output, {kind}"
 
 
 def family_of(model: str | None) -> str:
-    """Return the models to which this one belongs, which count the tokens of a text alike."""
+    """Return the family of a model: models of a family count the tokens of a text alike."""
     name = (model or "").lower()
     if "claude" in name:
         return "claude"
@@ -61,8 +61,8 @@ def family_part(model: str | None) -> str:
     return f"tokenizer, {family_of(model)}"
 
 
-# What is assumed before anything was measured. The fixed parts are those of programs as they come, without servers and
-# instructions of the user's (Copilot CLI 1.0.20 to 1.0.102, VS Code 1.139), the rest are rules of thumb.
+# Assumptions without any measurement. The fixed parts are those of programs without MCP servers and instructions of the
+# user (Copilot CLI 1.0.20 to 1.0.102, VS Code 1.139), the rest are rules of thumb.
 PRIOR: dict[str, Range] = {
     fixed_part("cli"): Range(11_000, 13_000, 60_000),
     fixed_part("agent"): Range(9_000, 17_000, 40_000),
@@ -78,7 +78,7 @@ PRIOR: dict[str, Range] = {
     STORED: Range(0.0, 0.0, 1.0),
 }
 
-# What sessions of several users recorded, and what is assumed as long as a user's own say nothing: the output of
+# Measured on sessions of several users, and used until a user's own data has values: the output of
 # `benchmarks/bench_estimates.py --parameters`, rounded.
 DEFAULTS: dict[str, Range] = PRIOR | {
     fixed_part("cli"): Range(14_000, 21_000, 64_000),
@@ -89,7 +89,7 @@ DEFAULTS: dict[str, Range] = PRIOR | {
 
 
 class Tokens(msgspec.Struct, frozen=True, kw_only=True):
-    """What some calls took. Of `input`, `cached` came out of a cache, and `stored` went to it."""
+    """Tokens of some calls. Of `input`, `cached` was read from a cache, and `stored` was written to it."""
 
     input: float = 0.0
     cached: float = 0.0
@@ -98,7 +98,7 @@ class Tokens(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def tokens_of(replay: Replay, values: Values, last_prompt: int | None = None) -> Tokens:
-    """Return what the calls of one agent in one turn took. `last_prompt`: the recorded prompt of the last of them."""
+    """Return the tokens of the calls of one agent in one turn. `last_prompt`: the recorded prompt of the last call."""
     family = values[family_part(replay.model)]
     fixed, text = family * values[fixed_part(replay.kind)], family * values[TEXT]
     if last_prompt is not None:
@@ -112,7 +112,7 @@ def tokens_of(replay: Replay, values: Values, last_prompt: int | None = None) ->
 
 
 def counted_fixed_parts(conversation: Conversation) -> list[float]:
-    """Return the sizes of the fixed part that the CLI notes when it ends or compacts the history."""
+    """Return the sizes of the fixed part that the CLI records when it ends or compacts the history."""
     found = []
     for message in conversation.messages:
         for part in message.parts if message.role == "system" else ():
@@ -124,7 +124,7 @@ def counted_fixed_parts(conversation: Conversation) -> list[float]:
 
 
 def range_of(calibration: Calibration, used: Iterable[str], measure: Callable[[Values], float]) -> Range:
-    """Return a number with its range, from the parameters that it depends on."""
+    """Return the number that `measure` computes, with its range from the parameters in `used`."""
     values = {name: parameter.likely for name, parameter in calibration.items()}
     likely = measure(values)
     below = above = 0.0

@@ -1,6 +1,6 @@
-"""Find the calls of a model that a conversation shows, and what each of them sent again.
+"""Replay the calls of a model that a conversation shows, and measure what each of them sent again.
 
-A model remembers nothing: every call sends the system prompt, the definitions of the tools and the whole conversation
+A model is stateless: every call sends the system prompt, the definitions of the tools and the entire conversation
 so far. So a turn with ten rounds of tools sends its prompt ten times. The conversation so far is measured here; system
 prompt and tools are not in it, and are counted by the number of calls.
 
@@ -8,8 +8,8 @@ The measure is the rough token: four characters of ASCII, or a third of a charac
 How many real tokens one of them is depends on the model and is for `estimating` to say.
 
 - A message of the assistant is a call. Sub-agents have a conversation of their own, which begins with their task.
-- Where nothing tells what the tools of a sub-agent gave back, a call is assumed for every two of its tools.
-- A compaction puts its summary in place of what was there when it began.
+- If the results of a sub-agent's tools were not recorded, one call is assumed for every two of its tools.
+- A compaction replaces the conversation as it was when it began with a summary.
 - A superseded turn was sent and paid for, but is not sent again. A turn that a fork copied was paid for elsewhere.
 - A call repeats the one before it when that was shortly before and of the same model: providers keep such a beginning.
 """
@@ -46,7 +46,7 @@ ROUGH_TOKENS_PER_EXTRA_BYTE = 3 / 8  # a character of three bytes is a token
 CONTEXT_LIMIT = 110_000.0  # rough tokens; programs cut or compact what is longer, mostly without a record
 KEPT_FOR = timedelta(minutes=10)  # how long a provider keeps the beginning of a prompt
 TOOLS_PER_HIDDEN_CALL = 2
-HIDDEN_RESULT = 500.0  # rough tokens that a tool gave back whose result nobody recorded
+HIDDEN_RESULT = 500.0  # rough tokens of a tool result that was not recorded
 COMPACTION_BEGINS = "compaction-start"
 
 
@@ -61,13 +61,13 @@ class Replay(msgspec.Struct, kw_only=True):
     acting: int = 0  # those that called tools
     context: float = 0.0  # the conversation so far, as each of the calls sent it, together
     last_context: float = 0.0  # as the last of them sent it
-    kept_calls: int = 0  # those that repeat the call before
-    kept_context: float = 0.0  # what of their context that call had sent
+    kept_calls: int = 0  # those that repeat the call before, and so may hit a cache
+    kept_context: float = 0.0  # the part of their context that the call before had sent
     written: float = 0.0  # answers, thinking and arguments
 
 
 def rough_tokens(text: str | None) -> float:
-    """Return the size of a text."""
+    """Return the size of a text in rough tokens."""
     if not text:
         return 0.0
     size = len(text) / CHARACTERS_PER_ROUGH_TOKEN
@@ -86,7 +86,7 @@ class _Lane:
 
     def __init__(self) -> None:
         self.context = 0.0
-        self.sent: float | None = None  # the context of the call before; None: nothing of it is kept
+        self.sent: float | None = None  # the context of the call before; None: no longer cached
         self.model: str | None = None
         self.before_turn = 0.0
         self.compacted_from: float | None = None  # the context when a compaction began
@@ -95,15 +95,15 @@ class _Lane:
         self.context = min(self.context + size, CONTEXT_LIMIT)
 
     def compact(self, summary: str) -> None:
-        """Put a summary in place of what there was when the compaction began, or of everything."""
+        """Replace the context as it was when the compaction began with a summary; if that is unknown, all of it."""
         came_since = self.context - self.compacted_from if self.compacted_from is not None else 0.0
         self.context = rough_tokens(summary) + max(0.0, came_since)
-        self.sent = 0.0 if self.sent is not None else None  # system prompt and tools stay as they were
+        self.sent = 0.0 if self.sent is not None else None  # system prompt and tools do not change
         self.compacted_from = None
 
 
 class _Walk:
-    """One walk through the messages."""
+    """Replays the calls of a conversation from its messages."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._turns = {turn.index: turn for turn in conversation.turns}
@@ -209,7 +209,7 @@ class _Walk:
 
 
 def _call(replay: Replay, lane: _Lane, model: str | None) -> None:
-    """Count one call of a model with all that its agent has said and heard so far."""
+    """Count one call of a model, which sends the conversation of its agent so far."""
     replay.calls += 1
     replay.context += lane.context
     replay.last_context = lane.context
@@ -220,7 +220,7 @@ def _call(replay: Replay, lane: _Lane, model: str | None) -> None:
 
 
 def _size_of_prompt(message: Message) -> float:
-    """Return the size of the user's words with what was sent around them; else, with what was attached."""
+    """Return the size of the prompt as sent to the model; if only the user's text is recorded, with attachments."""
     typed = sum(rough_tokens(part.text) for part in message.parts if type(part) is Text)
     around = [part for part in message.parts if type(part) is Prompt]
     sent = max((rough_tokens(part.text) for part in around if part.scope == "turn"), default=0.0)
@@ -236,7 +236,7 @@ def _size_of_result(part: ToolResult) -> float:
 
 
 def _written(message: Message) -> tuple[float, float, int]:
-    """Return the size of what is sent again and of thinking, and the number of tools that were called."""
+    """Return the size of what later calls send again, the size of thinking, and the number of tool calls."""
     said = thought = 0.0
     tools = 0
     called = {part.id for part in message.parts if type(part) is ToolCall}

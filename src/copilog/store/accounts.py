@@ -1,17 +1,17 @@
-"""Which of the places that recorded the tokens of a conversation is believed.
+"""Choose which of several records of a conversation's tokens counts.
 
-Several places record the same use, and none is sure to be there. Each makes an account, and one account is chosen:
-one that knows the input, then the one with more output, then the finer one.
+Several sources record the same usage, and each of them may be missing. Each makes an account, and one account is
+chosen: one that has the input, then the one with more output, then the finer one.
 
-- turns: of each turn one source, the one that tells most, with all its rows;
-- calls: what a store of sessions has for each call of a model, with the number of the turn;
-- session: totals by model, written when the program ends, what came after the last of them, and what came in runs
-  that were killed before it.
+- turns: for each turn one source, the most complete one, with all its rows;
+- calls: the rows that a session store has for each call of a model, with the number of the turn;
+- session: totals by model that are written when the program ends, usage after the last of them, and usage of runs that
+  were killed before it.
 
-Where a log has a record for each call (CLI 1.0.102), these count in any case. Calls that only the store has are of
-turns that were rewound, and totals add what they have beyond both: the runs of an older release.
+If a log has a record for each call (CLI 1.0.102), these records are always chosen. Calls that only the session store
+has belong to turns that were rewound, and totals add what they have beyond both: the runs of an older release.
 
-What is in no account is kept aside: compactions, and the helpers that make up titles.
+Usage that is in no account is listed in `Accounts.aside`: compactions, and the helper calls that make titles.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ FINENESS: dict[Kind, int] = {"session": 0, "calls": 1, "turns": 2}
 
 
 class Account(NamedTuple):
-    """What one place recorded."""
+    """The usage that one kind of record has."""
 
     kind: Kind
     rows: list[Counted]
     has_input: bool
     output: int
-    compactions: list[Counted] = []  # recorded there as well
+    compactions: list[Counted] = []  # in the same records
     rest: list[tuple[Usage, set[int]]] = []  # totals of turns that have no rows, and turns of the same run
 
     def rank(self) -> tuple[bool, int, int]:
@@ -63,7 +63,7 @@ class Account(NamedTuple):
 
 
 class Accounts:
-    """The accounts of one conversation. `chosen` is None where nothing was recorded."""
+    """The accounts of one conversation. `chosen` is None if nothing was recorded."""
 
     def __init__(self, conversation: Conversation, talk: MessageCounts) -> None:
         self.whole = whole = conversation.usage
@@ -78,9 +78,9 @@ class Accounts:
         self.aside = [*self._compactions(logged, talk), *self._helpers(whole)] if whole else []
 
     def _of_records(self, conversation: Conversation, talk: MessageCounts) -> Account:
-        """Return the records of all calls, completed by what a store and totals have beyond them.
+        """Return the records of all calls, completed by what a session store and totals have beyond them.
 
-        The totals of a fork hold those of its parent, whatever became of the records: they add nothing.
+        The totals of a fork include those of its parent, so they add nothing.
         """
         records = [(slot, usage) for slot, usage in self.turns.rows if usage.source == RECORD]
         records += [
@@ -97,7 +97,10 @@ class Accounts:
         return Account("turns", rows, has_input=True, output=output_of(usage for _, usage in rows), rest=rest)
 
     def _compactions(self, logged: list[Usage], talk: MessageCounts) -> list[Counted]:
-        """As the chosen account has them, else as the log does, else as any."""
+        """Return the compactions to add: those of the chosen account, else those of the log.
+
+        If another account has more of them than the log, those of that account. Empty if the chosen rows include them.
+        """
         chosen = self.chosen
         if chosen is not None and chosen.kind == "turns" and any(is_compaction(usage) for _, usage in chosen.rows):
             return []
@@ -110,14 +113,17 @@ class Accounts:
         return [(Slot(turns.of(usage)), usage) for usage in logged]
 
     def _helpers(self, whole: list[Usage]) -> list[Counted]:
-        """Calls of a model that served the product. Totals of a session may well hold them."""
+        """Return the calls of a model that served the product, such as for titles, from the source with most output.
+
+        Empty if an account of calls or of the session is chosen, because its numbers may include them.
+        """
         if self.chosen is not None and self.chosen.kind != "turns":
             return []
         helpers = _by_source(usage for usage in whole if helper_of(usage) is not None)
         return [(HELPERS, usage) for usage in max(helpers.values(), key=output_of, default=[])]
 
     def with_credits(self, talk: MessageCounts) -> list[Counted]:
-        """The rows of turns, or of calls, whose credits come to more."""
+        """Return the rows with credits: of the turns, or of an account of calls, whichever has the larger sum."""
         of_turns = [
             (talk.slot(turn.index, caller_of(usage)), usage)
             for turn in talk.turns.values()
@@ -134,7 +140,10 @@ class Accounts:
 
 
 def _account_of_turns(turns: list[Turn], talk: MessageCounts) -> Account:
-    """Of each turn one source. Some turns may tell the output alone: that does not speak for the account."""
+    """Return the account with one source for each turn.
+
+    If any turn has its input, `output` sums only such turns, so that turns with output alone do not raise the rank.
+    """
     rows: list[Counted] = []
     of_whole, of_output = 0, 0
     has_input = False
@@ -180,7 +189,7 @@ def _accounts_of_calls(conversation: Conversation, talk: MessageCounts, logged: 
 
 
 def _accounts_of_session(whole: list[Usage]) -> list[Account]:
-    """Totals of the session. Those of a program's end and what came after the last of them are one account."""
+    """Return the accounts of session totals. `session.shutdown`, killed runs and the tail make up one account."""
     totals: list[Usage] = []
     tails: dict[str, list[Usage]] = {}
     others: dict[str, list[Usage]] = {}
@@ -202,11 +211,11 @@ def _accounts_of_session(whole: list[Usage]) -> list[Account]:
     return made
 
 
-# --- what a row tells -----------------------------------------------------------------------------------------------
+# --- the most complete source ---------------------------------------------------------------------------------------
 
 
 def telling(usages: list[Usage]) -> list[Usage]:
-    """Return those of the source that tells most: input, more output, more kinds of tokens, then single calls."""
+    """Return the usages of the most complete source: with input, more output, more kinds of tokens, then of calls."""
     groups: dict[tuple[str, str], list[Usage]] = {}
     for usage in usages:
         groups.setdefault((usage.source, usage.scope), []).append(usage)
@@ -217,7 +226,7 @@ def telling(usages: list[Usage]) -> list[Usage]:
 
 
 def _completed(usages: list[Usage], others: list[Usage]) -> list[Usage]:
-    """Return records of calls with the numbers that only another record of the same call has."""
+    """Return the records; those of calls with the numbers that only another record of the same call has."""
     made: list[Usage] = []
     left = [usage for usage in others if usage.scope == "call"]
     for usage in usages:

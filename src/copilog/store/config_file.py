@@ -1,4 +1,4 @@
-"""Where the config file is."""
+"""The path of the config file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def config_path() -> tuple[Path, str]:
-    """Return where the config file is looked for, and why there."""
+    """Return the path of the config file, and what sets it: "COPILOG_CONFIG" or "default place"."""
     named = os.environ.get("COPILOG_CONFIG")
     if named:
         return Path(named), "COPILOG_CONFIG"

@@ -1,8 +1,8 @@
-"""What a conversation cost: premium requests and AI credits, each of them once.
+"""The cost of a conversation: premium requests and AI credits, each counted once.
 
-The credits of a turn are those that its record names, else those of the line under its answer. Sub-agents have a part
-of them; where the turn names none, it has theirs. What the bill of a run, or of the session so far, has beyond its
-turns is spread over those of them that report none, in proportion to their output.
+The credits of a turn are those in its record, else those in the line under its answer. They include the credits of
+sub-agents, which get rows of their own. What the bill of a run, or of the session so far, has beyond its turns is
+spread over the turns that report none, in proportion to their output.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SESSION_CREDITS, DETAILS, OF_SUBAGENT = "sessionCopilotCredits", "details", "cre
 
 
 def add_costs(talk: MessageCounts, accounts: Accounts, rows: SpendRows, whole: list[Usage]) -> None:
-    """Add premium requests and credits; `whole` is what was recorded for the session."""
+    """Add premium requests and credits; `whole` is the usage that was recorded for the session."""
     costs = _Costs(talk, accounts, rows)
     costs.add_premium_requests(whole)
     costs.add_credits(whole)
@@ -39,7 +39,7 @@ class _Costs:
     # --- premium requests -------------------------------------------------------------------------------------------
 
     def add_premium_requests(self, whole: list[Usage]) -> None:
-        """Add those of the session, in equal parts for the prompts of the user; else those of each turn."""
+        """Add those of the session, divided evenly among the prompts of the user; else those of each turn."""
         bill = bill_of(whole, "premium_requests")
         if bill is None:
             told = {turn.index for turn in self._talk.turns.values() if self._add_premium_requests_of(turn)}
@@ -53,7 +53,7 @@ class _Costs:
                 self._rows.share_out("premium_requests", cost, bill.source, places)
 
     def _add_premium_requests_of(self, turn: Turn) -> bool:
-        """Add what a turn records, and return whether it records any."""
+        """Add the premium requests of a turn; return whether it records any."""
         recorded = [usage for usage in turn.usage if usage.premium_requests is not None]
         if recorded:
             recorded = telling(recorded)
@@ -67,7 +67,7 @@ class _Costs:
         return bool(recorded)
 
     def _add_multipliers(self, whole: list[Usage], told: set[int]) -> None:
-        """Add the multiplier of a call that the user asked for to each turn without a record."""
+        """Add the multipliers of calls that the user started, for turns without a record."""
         asked = [usage for usage in whole if (usage.extra or {}).get("initiator") == "user" and not caller_of(usage)]
         turns = TurnsOfCalls(list(self._talk.turns.values()))
         for usage in asked:
@@ -80,7 +80,7 @@ class _Costs:
     # --- credits ----------------------------------------------------------------------------------------------------
 
     def add_credits(self, whole: list[Usage]) -> None:
-        """Add those of turns and calls, then what bills have beyond them."""
+        """Add the credits of turns and calls, then what bills have beyond them."""
         told = [*self._accounts.with_credits(self._talk)]
         told += self._in_details({slot.turn for slot, _ in told})
         told += self._of_subagents(told)
@@ -93,7 +93,7 @@ class _Costs:
             self._add_session_credits(told)
 
     def _in_details(self, known: set[int | None]) -> list[Counted]:
-        """Return the credits that lines under answers name, of turns without a record."""
+        """Return the credits in the lines under answers, for turns that are not in `known`."""
         found: list[Counted] = []
         for index, turn in self._talk.turns.items():
             amount = credits_in(turn.details) if turn.details and index not in known else None
@@ -102,9 +102,9 @@ class _Costs:
         return found
 
     def _of_subagents(self, told: list[Counted]) -> list[Counted]:
-        """Return the credits of sub-agents, and take them out of those of their turns, which include them.
+        """Return the credits of sub-agents, and subtract them from those of their turns, which include them.
 
-        Where calls name their sub-agent, they are all that counts; so are sub-agents that have more than their turn.
+        A turn whose calls name their sub-agent is skipped. If sub-agents have more than their turn, 0 is left for it.
         """
         found: list[Counted] = []
         by_turn: dict[int | None, list[tuple[Slot, float]]] = {}
@@ -124,7 +124,7 @@ class _Costs:
         return found
 
     def _add_credits_of(self, slot: Slot, usage: Usage) -> None:
-        """Add the credits of a turn or a call; those of a turn with several models are shared over them."""
+        """Add the credits of a turn or a call. Without a model, divide them among the models of the turn by output."""
         cost = count_of(usage, "credits")
         models = {} if usage.model or slot.turn is None else self._rows.models_at(slot)
         if cost is None or not models:
@@ -133,7 +133,7 @@ class _Costs:
         self._rows.share_out("credits", cost, usage.source, {(slot, model): weight for model, weight in models.items()})
 
     def _add_bill(self, bill: Bill, told: list[Counted]) -> None:
-        """Spread what a bill has beyond what calls report, over the turns of each run that report nothing."""
+        """Spread what a bill has beyond the reported credits over the turns of each run that report none."""
         left, silent = told, set(self._talk.turns) - {slot.turn for slot, _ in told}
         surplus = 0.0
         for turns, by_model in bill.runs_in(self._talk):
@@ -144,7 +144,7 @@ class _Costs:
                 self._rows.share_out("credits", cost, bill.source, self._rows.output_of(model, silent & turns or turns))
 
     def _add_session_credits(self, told: list[Counted]) -> None:
-        """Spread what the session so far has beyond its turns, each time that it is recorded, over the turns since."""
+        """Spread what each recorded total of the session so far has beyond its turns, over the turns since the last."""
         reported = {slot.turn for slot, _ in told}
         known, since = sum(usage.credits or 0 for slot, usage in told if slot.turn is None), set[int]()
         for index, turn in sorted(self._talk.turns.items()):
@@ -170,5 +170,5 @@ def _sum_of(told: list[Counted]) -> float:
 
 
 def _is_asked(turn: Turn) -> bool:
-    """Return whether the user asked."""
+    """Return whether the user sent the prompt of the turn."""
     return not (turn.is_system_initiated or turn.is_hidden or turn.is_request_hidden)

@@ -1,8 +1,7 @@
-"""Estimate the tokens of one conversation that no place recorded, by replaying its calls of a model.
+"""Estimate the tokens of one conversation that were not recorded, by replaying its calls of a model.
 
 A conversation is stored by itself, so the parameters are the defaults. What this conversation records of its own
-prompts takes their place: the size of instructions and tools as the CLI noted it, the prompt of a turn's last call as
-VS Code did.
+prompts replaces them: the size of instructions and tools from the CLI, the prompt of a turn's last call from VS Code.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ from copilog.derive.model_calls import Replay, replayed
 from copilog.model import Conversation
 from copilog.store.message_counts import Slot
 
-COUNTED_ELSEWHERE = 1.1  # tools and instructions may have been more, or fewer, when nobody counted them
+COUNTED_ELSEWHERE = 1.1  # tools and instructions may have been more, or fewer, in turns without a count
 
 
 class Estimated(NamedTuple):
-    """What an agent took in a turn."""
+    """The tokens of an agent in a turn."""
 
     likely: Tokens
     input_at_least: float
@@ -41,7 +40,7 @@ class Estimated(NamedTuple):
 
 
 def estimated_tokens(conversation: Conversation) -> dict[Slot, Estimated]:
-    """Return what each agent took in each turn, likely and at least."""
+    """Return the tokens of each agent in each turn, likely and at least."""
     calibration: Calibration = DEFAULTS
     counted = counted_fixed_parts(conversation)
     if counted:

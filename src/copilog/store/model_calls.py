@@ -1,4 +1,4 @@
-"""How many calls of a model each turn made, by what records them."""
+"""Count the calls of a model that each turn made."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from copilog.store.spreading import whole_shares
 
 
 def model_calls(talk: MessageCounts, accounts: Accounts) -> Counter[Slot]:
-    """Return the calls by turn and sub-agent: records of calls, else rounds, else a part of the totals of a run."""
+    """Count the calls by turn and sub-agent: from records of calls, else rounds, else a share of a run's totals."""
     counted: Counter[Slot] = Counter()
     of_account = accounts.chosen.rows if accounts.chosen is not None else []
     for slot, usage in (*of_account, *accounts.aside):

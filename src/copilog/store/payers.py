@@ -1,6 +1,6 @@
-"""Who is charged for a model: Copilot, or the user's own key. Only positive evidence makes it the user's.
+"""Who is charged for a model: Copilot, or the user's own key. It is the own key only if there is evidence for it.
 
-Evidence is a vendor other than Copilot in front of the model's name, and a provider or an endpoint in a record. Where
+Evidence is a vendor other than Copilot in front of the model's name, and a provider or an endpoint in a record. If
 evidence contradicts other evidence, such as a bill of Copilot, the payer is unknown.
 """
 
@@ -60,7 +60,7 @@ class Payers:
 
 
 def _recorded_by(usage: Usage) -> Iterator[Payer]:
-    """Yield what a record says itself."""
+    """Yield the payers that the fields of a record indicate."""
     extra: dict[str, Any] = usage.extra or {}
     for name in OWN_FLAGS:
         if isinstance(extra.get(name), bool):

@@ -1,4 +1,4 @@
-"""What an entry of usage records: the numbers that a table can hold, and what they cover."""
+"""Read a usage entry: the numbers that a table can hold, and what they cover."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHUTDOWN, COMPACTION = "session.shutdown", "session.compaction_complete"
 RECORD = "session.usage_record"
 AFTER_SHUTDOWN, OF_KILLED_RUNS = "after the last shutdown", "runs that were killed"
 
-Counted = tuple[Slot, Usage]  # recorded numbers, and where they belong
+Counted = tuple[Slot, Usage]  # recorded numbers, and the turn and sub-agent that they belong to
 
 
 def tokens_of(usage: Usage) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def tokens_of(usage: Usage) -> dict[str, Any]:
 
 
 def count_of(usage: Usage, name: str) -> Any:
-    """A number of a usage, if it makes sense and a table can hold it."""
+    """Return a number of a usage; None if it is missing, negative, or too large for a table."""
     count = getattr(usage, name)
     return count if count is not None and 0 <= count < LARGEST_NUMBER else None
 
@@ -42,12 +42,12 @@ def output_of(usages: Iterable[Usage]) -> int:
 
 
 def is_tail(usage: Usage) -> bool:
-    """Whether a total covers only what came after the last end of the program."""
+    """Return whether a total covers only what was used after the last `session.shutdown`."""
     return usage.extra is not None and usage.extra.get("covers") == AFTER_SHUTDOWN
 
 
 def is_of_killed_run(usage: Usage) -> bool:
-    """Whether a total covers only runs of the program that were killed, which no other total covers."""
+    """Return whether a total covers only runs of the program that were killed. No other total covers these."""
     return usage.extra is not None and usage.extra.get("covers") == OF_KILLED_RUNS
 
 
@@ -60,7 +60,7 @@ def is_compaction(usage: Usage) -> bool:
 
 
 def caller_of(usage: Usage) -> str | None:
-    """The call whose sub-agent used it, in whichever words a source tells it."""
+    """Return the id of the call whose sub-agent used it, whichever field has it; None for the main agent."""
     if usage.parent_call_id is not None or usage.extra is None:
         return usage.parent_call_id
     caller = usage.extra.get("parent_call_id") or usage.extra.get("parent_tool_call_id") or usage.extra.get("agent_id")

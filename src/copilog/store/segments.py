@@ -1,7 +1,7 @@
 """Totals and bills by the run of the program that they belong to.
 
-A log has one `session.shutdown` for each run of the program. Each covers the turns of its run, so that nothing of it is
-spread over others. What was used after the last one, and in runs that were killed, has totals of its own.
+A log has one `session.shutdown` for each run of the program. Each covers the turns of its run, so its numbers are not
+spread over other turns. Usage after the last one, and in runs that were killed, has totals of its own.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def segments_of(
 def beyond_records(rows: list[Counted], whole: list[Usage], talk: MessageCounts) -> Iterator[tuple[Usage, set[int]]]:
     """Yield what the totals have beyond the records of calls, run by run, with the turns of the run.
 
-    What the records of a run have beyond its total counts against the next: a turn may go on in it.
+    What the records of a run have beyond its total is subtracted from the next: a turn may continue in that run.
     """
     covered = [(slot, usage) for slot, usage in rows if slot.turn not in talk.after_shutdown - set().union(*talk.runs)]
     for total in whole:
@@ -76,7 +76,7 @@ def beyond_records(rows: list[Counted], whole: list[Usage], talk: MessageCounts)
 
 
 def requests_in_runs(whole: list[Usage], talk: MessageCounts) -> Iterator[tuple[int, set[int]]]:
-    """Yield how many calls the totals of each run count, of all models together, with its turns."""
+    """Yield the number of calls that the totals of each run count, for all models together, with its turns."""
     totals = [usage for usage in whole if usage.source == SHUTDOWN and usage.scope == "session" and usage.model]
     for number, turns in enumerate(talk.runs):
         counts = [
@@ -89,12 +89,12 @@ def requests_in_runs(whole: list[Usage], talk: MessageCounts) -> Iterator[tuple[
 
 
 class Bill(NamedTuple):
-    """What a whole session cost, by model where that adds up, else under None."""
+    """The cost of a session: by model if the models' costs add up to the total, else under None."""
 
     source: str
     total: float
     runs: list[ByModel]  # of each run of the program, and of what came after the last
-    killed: dict[int, float] = {}  # of these, what runs that were killed before had of them
+    killed: dict[int, float] = {}  # by number of the run: the part of its cost that killed runs before it had
 
     def runs_in(self, talk: MessageCounts) -> Iterator[tuple[set[int], ByModel]]:
         """Yield the cost of each run with its turns."""
@@ -118,7 +118,7 @@ class Bill(NamedTuple):
 
 
 def bill_of(whole: list[Usage], name: str) -> Bill | None:
-    """Return the largest of the bills for a session."""
+    """Return the largest bill of a session; None if it has none."""
     bills: dict[str, list[Usage]] = {}
     totals: dict[str, float] = {}
     for usage in whole:
@@ -146,7 +146,7 @@ def bill_of(whole: list[Usage], name: str) -> Bill | None:
 
 
 def beyond(by_model: ByModel, told: Iterable[Usage], surplus: float = 0) -> tuple[ByModel, float]:
-    """Return what a run's bill has beyond the credits of its calls, and what these have beyond the bill."""
+    """Return by how much a run's bill exceeds the credits of its calls, and by how much these exceed the bill."""
     left = dict(by_model)
     for usage in told:
         model = usage.model if usage.model in left else None
@@ -160,7 +160,7 @@ def beyond(by_model: ByModel, told: Iterable[Usage], surplus: float = 0) -> tupl
 
 
 def _added(usage: Usage) -> list[Any]:
-    """Return what each run of the program added to a total; nothing where there was one run."""
+    """Return what each run of the program added to a total; an empty list if the total does not list runs."""
     runs: Any = (usage.extra or {}).get("runs")
     return [run if isinstance(run, dict) else {} for run in runs] if isinstance(runs, list) else []
 

@@ -22,15 +22,15 @@ COLUMNS = (
     "input", "output", "cache_read", "cache_write", "reasoning", "premium_requests", "credits", "calls",
     "input_at_least", "output_at_least",
 )  # fmt: skip
-OF_TURNS = frozenset({"details", "request"})  # sources that name the system of a turn, though it cost nothing
+OF_TURNS = frozenset({"details", "request"})  # sources that name the billing system of a turn even if its cost is 0
 _BILLINGS: tuple[tuple[str, Billing], ...] = (("premium_requests", "requests"), ("credits", "credits"))
 
-# What the numbers of one row have in common: where, the model, the source, and how they were found.
+# What the numbers of one row have in common: slot, model, source and method.
 Key = tuple[Slot, str | None, str, Method]
 
 
 class SpendRows:
-    """The rows of one conversation in the making."""
+    """Collects the rows of one conversation."""
 
     def __init__(self, talk: MessageCounts) -> None:
         self._talk = talk
@@ -56,7 +56,7 @@ class SpendRows:
                 row["calls"] = row.get("calls", 0) + count
 
     def costs(self) -> dict[int | None, float]:
-        """Return the premium requests and credits of each turn together: whether there are any is what matters."""
+        """Return the sum of premium requests and credits of each turn. Callers only test whether it is above 0."""
         costs: dict[int | None, float] = {}
         for (slot, *_), numbers in self._rows.items():
             cost = numbers.get("premium_requests", 0) + numbers.get("credits", 0)
@@ -64,9 +64,9 @@ class SpendRows:
         return costs
 
     def _billings(self) -> dict[int | None, Billing | None]:
-        """Return what the records of each turn name: requests or credits; None where it is neither, or both.
+        """Return the billing system that the records of each turn name; None if they name neither, or both.
 
-        A total names both systems whatever the plan: in it, only what is not 0 counts. Then the date decides.
+        A total names both systems whatever the plan is, so only its nonzero numbers count. For None the date decides.
         """
         named: dict[int | None, set[Billing]] = {}
         positive: dict[int | None, set[Billing]] = {}
@@ -83,7 +83,7 @@ class SpendRows:
         return billings
 
     def rows(self, ended_at: str | None, payers: Payers) -> Iterator[SpendRow]:
-        """Yield the rows, by turn; those of no turn at the end, with the time of the conversation."""
+        """Yield the rows by turn; rows without a turn come last, with `ended_at` as their time."""
         billings = self._billings()
         credited = {slot.turn for (slot, *_), numbers in self._rows.items() if "credits" in numbers}
         talk = self._talk
@@ -116,13 +116,13 @@ class SpendRows:
             )
 
     def share_out(self, name: str, cost: float, source: str, places: Places) -> None:
-        """Add parts of a cost in proportion to weights."""
-        method: Method = "recorded" if len(places) == 1 or not cost else "spread"  # nothing is nothing for each
+        """Divide a cost in proportion to weights, and add the parts."""
+        method: Method = "recorded" if len(places) == 1 or not cost else "spread"  # a cost of 0 is not divided
         for (slot, model), share in zip(places, shares_of(cost, list(places.values())), strict=True):
             self.add(slot, model, source, method, {name: share})
 
     def models_at(self, slot: Slot) -> dict[str | None, int]:
-        """Return the models that put something out there, and how much."""
+        """Return the output tokens of a slot by model."""
         models: dict[str | None, int] = {}
         for (at, model, _, _), numbers in self._rows.items():
             if at == slot and numbers.get("output"):
@@ -130,7 +130,10 @@ class SpendRows:
         return models
 
     def output_of(self, model: str | None, turns: Collection[int]) -> Places:
-        """Return where the output of a model went; of any model, where none is named or it has none."""
+        """Return the output tokens of a model in these turns, as weights by slot and model.
+
+        Without a model, or if that model has no output, those of all models; without any, equal weights.
+        """
         places: Places = {}
         for (slot, used, _, _), numbers in self._rows.items():
             if numbers.get("output") and model in (None, used) and slot.turn in turns:

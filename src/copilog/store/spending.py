@@ -1,11 +1,11 @@
-"""What a conversation took, in slices that never overlap: whichever of them are added up, nothing counts twice.
+"""Tokens and cost of a conversation, as rows that never overlap: any of them can be added up without double counting.
 
-Tokens are those of one account (`accounts`). Totals of a whole session are spread over its turns, those of each run of
-the program over the turns of that run, in proportion to the output that these recorded, else evenly. Compactions come
-on top, as totals leave them out. The size of the last prompt is no input. Premium requests are those of the session, by
-its runs, else of the turn, else the multiplier below the answer, else that of the calls that a person asked for.
-Credits are those of turns and calls, and what the bill of their run has beyond them (`costs`). What no place knows of a
-turn that has an answer is estimated from its calls of a model (`estimated_spend`).
+Tokens are those of one account (`accounts`). Totals of a session are spread over its turns, those of each run of the
+program over the turns of that run, in proportion to the output that these recorded, else evenly. Compactions are
+added, because totals leave them out. The size of the last prompt does not count as input. Premium requests are those of
+the session, by its runs, else of the turn, else the multiplier below the answer, else that of the calls that the user
+started. Credits are those of turns and calls, and what the bill of their run has beyond them (`costs`). If no record
+has the tokens of an answered turn, they are estimated from its calls of a model (`estimated_spend`).
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def spends_of(conversation: Conversation, texts: list[Texts], calls: Calls) -> l
 
 
 class Tokens:
-    """The tokens of one conversation: recorded, spread, or estimated."""
+    """Adds the tokens of one conversation to its rows: recorded, spread, or estimated."""
 
     def __init__(self, talk: MessageCounts, accounts: Accounts, rows: SpendRows) -> None:
         self._talk = talk
         self._accounts = accounts
         self._rows = rows
-        self._with_input: set[int | None] = set()  # turns of which it was recorded
+        self._with_input: set[int | None] = set()  # turns whose input was recorded
         self._with_output: set[int | None] = set()
 
     def add(self) -> None:
@@ -67,7 +67,7 @@ class Tokens:
             self._add_recorded(slot, usage)
         placed = {slot.turn for slot, _ in chosen.rows}
         if chosen.kind == "calls" and None in placed:
-            self._with_input.update(self._talk.turns)  # some call may be any turn's
+            self._with_input.update(self._talk.turns)  # a call without a turn may belong to any of them
             self._with_output.update(self._talk.turns)
         elif chosen.kind == "calls":
             for slot, usage in turns.rows:
@@ -94,12 +94,12 @@ class Tokens:
             self._with_output.add(turn)
 
     def add_aside(self) -> None:
-        """What is no part of the account. What compactions cost is part of the session's credits."""
+        """Add the tokens outside the account. The session's credits include the cost of compactions."""
         for slot, usage in self._accounts.aside:
             self._rows.add(slot, usage.model, usage.source, "recorded", tokens_of(usage))
 
     def _add_session(self, account: Account) -> None:
-        """Spread totals over the turns that they cover: those of a program's end over what was answered before it."""
+        """Spread totals over the turns that they cover: those of a `session.shutdown` over the turns of its run."""
         weights = Weights(self._accounts.turns.rows, self._talk)
         has_killed = any(is_of_killed_run(usage) for _, usage in account.rows)
         for _, usage in account.rows:
@@ -120,7 +120,7 @@ class Tokens:
     # --- estimates --------------------------------------------------------------------------------------------------
 
     def add_estimates(self, conversation: Conversation) -> None:
-        """What no place knows of turns that have an answer."""
+        """Add estimates for turns whose input or output was not recorded."""
         talk = self._talk
         if talk.turns.keys() <= self._with_input and talk.turns.keys() <= self._with_output:
             return

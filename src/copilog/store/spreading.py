@@ -1,4 +1,4 @@
-"""Totals of a whole session in parts: which turns had a part in them, and how large a part."""
+"""Divide totals of a session among its turns."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from copilog.store.recorded import Counted, count_of
 
 
 class Weights:
-    """What turns, and the sub-agents in them, recorded of output: totals are spread in proportion to it."""
+    """The recorded output of turns and of the sub-agents in them: totals are spread in proportion to it."""
 
     def __init__(self, recorded: list[Counted], talk: MessageCounts) -> None:
         self._talk = talk
         self._by_model: dict[str | None, dict[Slot, int]] = {}
-        self._telling: set[int | None] = set()  # turns that recorded any
+        self._telling: set[int | None] = set()  # turns that recorded output
         for slot, usage in recorded:
             output = count_of(usage, "output")
             if output:
@@ -23,7 +23,7 @@ class Weights:
                 self._telling.add(slot.turn)
 
     def places_of(self, model: str | None, output: int, turns: Collection[int]) -> dict[Slot, int]:
-        """The weights for the total of a model: by output of that model, else of any, else the same for each answer."""
+        """Return the weights for the total of a model: its output, else that of all models, else 1 for each answer."""
         of_model = {slot: weight for slot, weight in self._by_model.get(model, {}).items() if slot.turn in turns}
         of_model |= self._silent(model, output - sum(of_model.values()), turns, bool(of_model))
         if of_model:
@@ -36,7 +36,7 @@ class Weights:
         return of_any or evenly(self._talk.answered(turns) or self._talk.answered(self._talk.turns))
 
     def _silent(self, model: str | None, left: int, turns: Collection[int], is_known: bool) -> dict[Slot, int]:
-        """Answers that recorded nothing, as those of older releases, share what the others leave over."""
+        """Divide the remaining output evenly among answers that recorded none, as in older releases."""
         if left <= 0 or model is None:
             return {}
         models = (model, None) if is_known else (model,)
@@ -54,7 +54,7 @@ def evenly(turns: Collection[int]) -> dict[Slot, int]:
 
 
 def whole_shares(total: int, weights: Sequence[int]) -> list[int]:
-    """A number in whole parts in proportion to weights, by largest remainder: they add up to it."""
+    """Divide an integer in proportion to weights, by largest remainder: the shares are integers that add up to it."""
     whole = sum(weights)
     if whole == total:
         return list(weights)
@@ -68,6 +68,6 @@ def whole_shares(total: int, weights: Sequence[int]) -> list[int]:
 
 
 def shares_of(total: float, weights: Sequence[int]) -> list[float]:
-    """The same of a number that need not be whole."""
+    """Divide a number in proportion to weights, without rounding."""
     whole = sum(weights)
     return [total * weight / whole for weight in weights]

@@ -1,4 +1,4 @@
-"""What is left of what conversations wrote, as it was measured last; kept by id, as annotations are."""
+"""How many lines of conversations are still in a repository, as last measured; stored by id, as annotations are."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def store_survival(
     coverage: tuple[int, int],
     rows: Iterable[Measured],
 ) -> None:
-    """Replace what is known of a repository; `coverage` is how many of its edited files were compared."""
+    """Replace the measurements of a repository; `coverage` is the number of files compared, and of files known."""
     with transaction(connection):
         connection.execute("DELETE FROM survival WHERE repository = ?", (repository,))
         connection.executemany(

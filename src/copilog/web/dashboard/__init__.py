@@ -2,9 +2,9 @@
 
 parameters.py         the time range and the facets in the address
 figures.py            the figures for them; cache.py caches them until the archive changes
-links.py              from a number to the conversations that it counts
+links.py              links from a number to the conversations that it counts
 time_buckets.py       consecutive days, weeks or months, as many as a chart has room for
-panels.py             what sections consist of: tiles, charts, tables
+panels.py             the elements of sections: charts and tables
 page.py               all sections in order, and the JSON from which the browser draws charts
 overview.py           the main figures, the calendar, hours and weekdays
 spending.py           tokens and cost

@@ -1,4 +1,4 @@
-"""Agents, skills and workspaces. Nothing is reported as unused if definitions were not read."""
+"""Agents, skills and workspaces. Unused ones are listed only if definitions were read."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _agents(rows: Sequence[AgentRow], links: Links) -> Panel:
 
 
 def _bar_note(row: AgentRow) -> str:
-    """Return the number beside a bar. An agent may have run in several ways, and then has several bars."""
+    """Return the text beside a bar: the number and kind of runs. An agent has a bar for each kind."""
     if row.kind == "subagent":
         return f"{amounts.counted(row.turns, 'run')}, sub-agent"
     return amounts.counted(row.turns, "turn") + (", custom" if row.kind == "custom" else "")

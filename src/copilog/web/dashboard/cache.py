@@ -1,4 +1,4 @@
-"""Dashboards, cached until the archive changes: going to another page of a list measures nothing again."""
+"""Dashboards, cached until the archive changes, so that the next page of a list needs no new measurement."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Board(NamedTuple):
 
 
 class Boards:
-    """The most recent dashboards. Used by many threads."""
+    """A cache of the most recent dashboards. Safe for several threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._cached: OrderedDict[Any, Board] = OrderedDict()
 
     def of(self, archive: Archive, filters: Filters, now: datetime, look: Look, plan: Plan) -> Board:
-        """What is measured for these filters. UsageError where they ask for something that cannot be."""
+        """Return the dashboard for these filters, from the cache if possible. Raise UsageError for invalid filters."""
         selection = measured_by(filters, now)
         key = (archive.path, state_of(archive), filters, selection, now.astimezone().date())
         with self._lock:

@@ -1,4 +1,4 @@
-"""AI credits, with which the dashboard begins."""
+"""AI credits, the first section of the dashboard."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from copilog.web.dashboard.panels import Panel, Point, Section, Series, bars, co
 
 
 def credits_of(measured: Measured, links: Links) -> Section | None:
-    """Return the section; None where there is neither a credit nor an allowance."""
+    """Return the section; None if there are neither credits nor figures of the billing month."""
     tokens = measured.stats.tokens
     found, tiles = tokens.credits, month_figures(tokens.month)
     if not (found.weeks or tiles):
@@ -71,7 +71,7 @@ def _over_time(key: str, title: str, unit: str, stacks: Stacks, rows: Sequence[C
 
 
 def _days_of(name: str, unit: str) -> tuple[date, date]:
-    """Return the first day of a week or a month, and that after its last."""
+    """Return the first day of a week or a month, and the day after its last."""
     if unit == "week":
         first = date.fromisoformat(name)
         return first, first + timedelta(days=7)

@@ -14,7 +14,7 @@ from copilog.definitions import Definition
 
 MOST_ROWS = 20  # of a table
 
-# For what is defined on this machine and in these workspaces; None if definitions are not read.
+# Reads the definitions of this machine and of these workspaces; None if definitions are not read.
 Look = Callable[[Sequence[str]], list[Definition] | None]
 
 

@@ -1,7 +1,7 @@
-"""From a number to the conversations that it counts.
+"""Links from a number to the conversations that it counts.
 
-If the library has a filter for it, the link leads there, with the facets and the period of the dashboard. All other
-numbers have a list of their own, `/dashboard/conversations`.
+If the library has a filter for it, the link opens the library with the facets and the period of the dashboard. All
+other numbers have a list of their own, `/dashboard/conversations`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Links:
         return library_link(self._listed, sort="newest", **changes)
 
     def named(self, facet: str, name: str) -> str | None:
-        """Return the link to conversations with this model, tool, agent, skill, workspace or source."""
+        """Return the link to conversations with this model, tool, agent or other facet; None if it has no name."""
         return None if name == UNNAMED else self.library(**{facet: exactly(facet, name)})
 
     def file(self, path: str) -> str:
@@ -42,7 +42,7 @@ class Links:
         return self.library(q=f"({self.filters.q}) {wanted}" if self.filters.q else wanted)
 
     def period(self, first: date, end: date) -> str:
-        """Return the link to conversations of these days, as far as the dashboard shows them."""
+        """Return the link to conversations of these days, limited to the period of the dashboard."""
         changes: dict[str, str] = {}
         if self.since is None or _midnight(first) > self.since:
             changes["since"] = first.isoformat()
@@ -51,13 +51,13 @@ class Links:
         return self.library(**changes)
 
     def behind(self, figure: str, row: Any = None) -> str:
-        """Return the link to the list of exactly those that a figure counts; for a table, in one of its rows."""
+        """Return the link to the drill-down of a figure; for a figure of a table, of one of its rows."""
         values = FIGURES[figure].table.values_of(row)
         pairs = [("figure", figure), *(("value", value) for value in values)]
         return self._behind + urlencode(pairs, errors="replace", quote_via=quote)
 
     def link_unless_zero(self, count: float | None, figure: str) -> str | None:
-        """Return the same link; none if the number is 0."""
+        """Return the link to the drill-down of a figure; None if the number is 0 or unknown."""
         return self.behind(figure) if count else None
 
     def dashboard(self, **changes: Any) -> str:

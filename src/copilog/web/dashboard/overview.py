@@ -1,4 +1,4 @@
-"""The main figures, and when they happened."""
+"""The main figures, and activity by day, weekday and hour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sections consist of. A panel is a chart with its table; without scripts, only the table is shown."""
+"""The elements of sections. A panel is a chart with its table; without scripts, only the table is shown."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Panel(msgspec.Struct, kw_only=True):
 
     @property
     def rows(self) -> int:
-        """Return the number of rows that the chart will have; 0 if it does not depend on the figures."""
+        """Return the number of rows of a chart of bars or ranges; 0 for other charts and without a chart."""
         return len(self.chart.points) if self.chart is not None and self.chart.kind in ("bars", "ranges") else 0
 
 
@@ -112,26 +112,26 @@ def make_point(
 
 
 def columns(key: str, title: str, unit: Unit, across: str, up: str, series: list[Series], points: list[Point]) -> Chart:
-    """Return consecutive columns, stacked if there are several series."""
+    """Return a chart of consecutive columns, stacked if there are several series."""
     return Chart(key=key, kind="columns", title=title, unit=unit, across=across, up=up, series=series, points=points)
 
 
 def bars(key: str, title: str, unit: Unit, across: str, series: list[Series], points: list[Point]) -> Chart:
-    """Return bars below one another with their names; only as many as can be distinguished."""
+    """Return a chart of horizontal bars with their names, of the first MOST_BARS points."""
     return Chart(
         key=key, kind="bars", title=title, unit=unit, across=across, up="", series=series, points=points[:MOST_BARS]
     )
 
 
 def ranges(key: str, title: str, series: list[Series], points: list[Point]) -> Chart:
-    """Return ranges from one time to a longer one, on a logarithmic scale."""
+    """Return a chart of ranges from one duration to a longer one, of the first MOST_BARS points."""
     return Chart(
         key=key, kind="ranges", title=title, unit="ms", across="time", up="", series=series, points=points[:MOST_BARS]
     )
 
 
 def _tooltip(name: str, series: Sequence[Series], values: Sequence[float | None], unit: Unit) -> str:
-    """Return the tooltip of a point: its name, and each of its values."""
+    """Return the tooltip of a point: its name, and each of its values that is not 0."""
     words = WORDS[unit]
     parts = [f"{words(value)} {one.name}" for one, value in zip(series, values, strict=True) if value]
     return f"{amounts.shown(name)}: {', '.join(parts) or 'nothing'}"
@@ -170,7 +170,7 @@ def figure_table(
 
 
 def with_links(table: Table, rows: Sequence[Any], links: Mapping[str, Link]) -> Table:
-    """Return the table with links; a 0 has none."""
+    """Add links to the cells of some columns, named by their headings, except for 0 and no value; return the table."""
     for at, head in enumerate(table.heads):
         link = links.get(head.text)
         if link is not None:
@@ -181,7 +181,7 @@ def with_links(table: Table, rows: Sequence[Any], links: Mapping[str, Link]) -> 
 
 
 def table_of_points(chart: Chart, head: str, note: str | None = None) -> Table:
-    """Return the points of a chart as numbers, without those that have no value."""
+    """Return the points of a chart as a table, without those whose values are all 0 or unknown."""
     words = WORDS[chart.unit]
     heads = [Cell(head), *(Cell(series.name.capitalize(), is_number=True) for series in chart.series)]
     rows = [

@@ -34,7 +34,7 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 def this_minute() -> datetime:
-    """Return the current time to the minute, so that two requests within a minute are measured once."""
+    """Return the current time to the minute, so that requests within a minute share one measurement."""
     return datetime.now(UTC).replace(second=0, microsecond=0)
 
 
@@ -53,13 +53,13 @@ def ranges_of(filters: Filters, links: Links, now: datetime) -> list[Range]:
 
 
 def choices_of(archive: Archive, filters: Filters, now: datetime) -> list[Choice]:
-    """Return the names of each facet, with how many conversations each would leave."""
+    """Return the values of each facet, with the number of conversations that each would select."""
     selected = Selected(archive.connection, measured_by(filters, now))
     found = {facet.name: facet.values for facet in facets_of(selected).facets}
     return [_choice(name, words, found[name]) for name, words in FACETS.items()]
 
 
 def _choice(name: str, words: str, values: list[Value]) -> Choice:
-    """Return the names of a facet; an empty name cannot be selected."""
+    """Return a facet with its first MOST_NAMES values, without the nameless one unless it is selected."""
     shown = [value for value in values if value.is_chosen or value.name != NAME_FIELDS[name].nameless]
     return Choice(name, words, shown[:MOST_NAMES])

@@ -1,4 +1,4 @@
-"""Tokens and cost: over time, by model and conversation, and where the numbers come from."""
+"""Tokens and cost: over time, by model and conversation, and by source of the numbers."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def spending(measured: Measured, links: Links) -> Section:
 
 
 class Measure(NamedTuple):
-    """What a chart over time shows."""
+    """The description of a chart over time."""
 
     key: str
     title: str
@@ -100,7 +100,10 @@ def _over_time(measured: Measured, links: Links) -> list[Panel]:
 
 
 def _period(measured: Measured, days: Sequence[date]) -> tuple[date, date]:
-    """Return the days to show: those of the selected period, else those with figures."""
+    """Return the first and last day to show: those with figures, extended to the beginning of the selected period.
+
+    If the period has a beginning and no end, they are extended to today.
+    """
     since, until = measured.selection.since, measured.selection.until
     wanted = list(days)
     if since is not None:
@@ -137,7 +140,7 @@ def _name_of(span: Span, unit: str) -> str:
 
 
 def spend_bars(key: str, title: str, rows: Sequence[SpendRow], link: Link, *, are_folders: bool = False) -> list[Panel]:
-    """Return a bar for each row; nothing if all are empty."""
+    """Return a panel with a bar for each row that has tokens; an empty list if none has."""
     shown = [row for row in rows if sum(parts_of(row))]
     if not shown:
         return []
@@ -152,7 +155,7 @@ def spend_bars(key: str, title: str, rows: Sequence[SpendRow], link: Link, *, ar
 
 
 def _bar_note(row: SpendRow) -> str:
-    """Recorded tokens and their price; estimates beside them, with a sign."""
+    """Return the text beside a bar: recorded tokens, estimated ones marked with ~, and the cost of the recorded."""
     recorded, estimated = added(row.input, row.output), added(row.estimated_input, row.estimated_output)
     words = [amounts.short(recorded)] if recorded or not estimated else []
     if estimated:

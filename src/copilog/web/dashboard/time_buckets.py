@@ -24,7 +24,7 @@ class Spans(NamedTuple):
     spans: list[Span]
 
     def sums(self, rows: Iterable[tuple[date, Sequence[float | None]]], width: int) -> list[list[float]]:
-        """Return the sums of the rows in each span, column by column. Days outside of all spans are left out."""
+        """Return the sums of the rows in each span, by column. Days outside of all spans are skipped."""
         at = {span.first: number for number, span in enumerate(self.spans)}
         totals = [[0.0] * width for _ in self.spans]
         for day, values in rows:
@@ -40,7 +40,7 @@ def spans_between(first: date, last: date) -> Spans:
     unit = next((unit for unit, length in UNITS if days <= MOST_SPANS * length), "year")
     spans: list[Span] = []
     start = start_of(first, unit)
-    if unit == "year" and last.year - start.year >= MOST_SPANS:  # a clock that was never set
+    if unit == "year" and last.year - start.year >= MOST_SPANS:  # such as from a clock that was never set
         start = start.replace(year=last.year - MOST_SPANS + 1)
     while start <= last:
         end = _next(start, unit)
@@ -52,7 +52,7 @@ def spans_between(first: date, last: date) -> Spans:
 
 
 def dated(rows: Iterable[Row], day: Callable[[Row], str | None]) -> list[tuple[date, Row]]:
-    """Return rows with their days; rows without a time are left out."""
+    """Return rows with their days, without rows that have no valid day."""
     found = ((day_of(day(row)), row) for row in rows)
     return [(when, row) for when, row in found if when is not None]
 

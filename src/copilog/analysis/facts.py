@@ -49,7 +49,7 @@ P95 = Aggregate(None, lambda amounts: percentile(sorted(amounts), 0.95), counts_
 
 
 class Amount(NamedTuple):
-    """What each row of a figure counts."""
+    """The amount that each row of a figure adds to it."""
 
     of: Any  # SQL over the table's source, or a function of the rows of a `WalkedTable`
     heading: str  # of the drill-down: "Failed calls", to which the table adds " of {}"

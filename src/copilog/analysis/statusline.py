@@ -95,7 +95,7 @@ class Status(NamedTuple):
     failed_today: int  # turns
     tokens_today: int  # input and output, recorded or estimated
     estimated_tokens_today: int  # the part of them that is likely, and not recorded
-    least_tokens_today: int  # what all of them are at least
+    least_tokens_today: int  # the lower end of all of them
     premium_requests_today: float | None
     credits_today: float | None
     model: str | None  # of the latest conversation, as everything below

@@ -66,7 +66,7 @@ WAYS = (
 
 
 class Section(NamedTuple):
-    """What `copilog stats NAME` shows; --csv prints the first table."""
+    """The tables of `copilog stats NAME`; --csv prints the first one."""
 
     tables: tuple[str, ...]
     bars: dict[str, str]  # table -> the column that is drawn

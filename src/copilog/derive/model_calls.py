@@ -39,7 +39,7 @@ from copilog.model import (
     Turn,
 )
 
-Kind = Literal["cli", "agent", "chat"]  # who sends the fixed part: the CLI, an agent in an editor, a chat without tools
+Kind = Literal["cli", "agent", "chat"]  # sender of the fixed part: the CLI, an agent in an editor, a chat without tools
 
 CHARACTERS_PER_ROUGH_TOKEN = 4
 ROUGH_TOKENS_PER_EXTRA_BYTE = 3 / 8  # a character of three bytes is a token
@@ -111,7 +111,7 @@ class _Walk:
         self._is_cli = conversation.id.startswith("cli:")
         self._main = _Lane()
         self._subagents: dict[str, _Lane] = {}
-        self._tasks: dict[str, str] = {}  # what sub-agents were asked, by the call that started them
+        self._tasks: dict[str, str] = {}  # the prompts of sub-agents, by the call that started them
         self._with_tools: set[int | None] = set()
         self._with_results: set[str | None] = set()
         self._replays: dict[tuple[int, str | None], Replay] = {}

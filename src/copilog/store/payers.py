@@ -43,7 +43,7 @@ class Payers:
                 self._evidence.setdefault((turn, key_of(usage.model or "")), set()).add(payer)
 
     def of(self, turn: int | None, model: str | None) -> Payer:
-        """Return who is charged for what a model used in a turn."""
+        """Return the payer of a model's usage in a turn."""
         found = set(self._evidence.get((turn, key_of(model or "")), ()))
         if not found:  # a total of the session names the provider of a model for all turns
             found |= self._evidence.get((None, key_of(model or "")), set())

@@ -21,7 +21,7 @@ from copilog.store.recorded import (
     tokens_of,
 )
 
-TINY = 1e-6  # what sums of fractions may differ by
+TINY = 1e-6  # the tolerance for sums of fractions
 
 ByModel = dict[str | None, float]
 
@@ -93,7 +93,7 @@ class Bill(NamedTuple):
 
     source: str
     total: float
-    runs: list[ByModel]  # of each run of the program, and of what came after the last
+    runs: list[ByModel]  # of each run of the program, and of usage after the last
     killed: dict[int, float] = {}  # by number of the run: the part of its cost that killed runs before it had
 
     def runs_in(self, talk: MessageCounts) -> Iterator[tuple[set[int], ByModel]]:

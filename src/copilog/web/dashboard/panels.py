@@ -54,8 +54,8 @@ class Chart(msgspec.Struct, kw_only=True):
     kind: Kind
     title: str
     unit: Unit
-    across: str  # what the horizontal axis shows
-    up: str  # what the vertical axis shows
+    across: str  # the label of the horizontal axis
+    up: str  # the label of the vertical axis
     series: list[Series]
     points: list[Point]
     mark: float | None = None  # a line at a value, such as an allowance

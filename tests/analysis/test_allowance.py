@@ -57,6 +57,16 @@ def test_month_of_premium_requests() -> None:
     assert month_label(month) == "premium requests since 2026-06-01: 4; 20 days left; 0.4 a day, forecast 12"
 
 
+def test_unrecorded_month_is_not_a_used_amount_of_0() -> None:
+    unknown = month_to_date([SpendRow(name="2026-06-02", turns=1)], TODAY, Plan(budget=1_900))
+    unused = month_to_date([], TODAY, Plan(budget=1_900))
+
+    assert (unknown.used, unknown.left) == (None, None)
+    assert month_label(unknown) == "credits since 2026-06-01: not recorded of 1,900; 20 days left"
+    assert (unused.used, unused.left) == (0, 1_900)
+    assert month_label(unused).startswith("credits since 2026-06-01: 0 of 1,900 (0%); 20 days left")
+
+
 def test_month_without_any_record_is_empty() -> None:
     month = month_to_date([SpendRow(name="2026-06-02", turns=1)], TODAY, Plan())
 

@@ -252,6 +252,19 @@ def test_prices_of_the_config_file_go_first(measured: Any) -> None:
     assert (section.prices.own, section.prices.unpriced, section.prices.date) == (["odd"], [], "2026-05-01")
 
 
+def test_config_file_may_price_cached_tokens_alone() -> None:
+    own = price_table(["gpt-5"], plan=Plan(prices={"gpt-5": OwnPrice(cache_read=0.5)}))
+    package = price_table(["gpt-5"])
+
+    assert own is not None
+    assert package is not None
+    mine, theirs = own.price_at("gpt-5", None), package.price_at("gpt-5", None)
+    assert mine is not None
+    assert theirs is not None
+    assert (mine.input, mine.output, mine.cache_read) == (theirs.input, theirs.output, 0.5)
+    assert own.own == ["gpt-5"]
+
+
 def test_model_may_have_the_prices_of_another(measured: Any) -> None:
     section = measured(Plan(prices={"odd": OwnPrice(same_as="gpt-5")}))
 

@@ -83,6 +83,12 @@ def test_session_credits_count_by_difference(tmp_path: Path) -> None:
     assert credited(conversation, "turn", "credits") == [(0, 4), (1, 0.5), (2, 1)]
 
 
+def test_session_credits_that_did_not_grow_are_0_of_their_turn(tmp_path: Path) -> None:
+    conversation = reads(tmp_path, asks(0, sessionCopilotCredits=20), asks(1, sessionCopilotCredits=20))
+
+    assert credited(conversation, "turn", "credits", "has_credits") == [(0, 20, 1), (1, 0, 1)]
+
+
 def test_credits_of_turn_are_shared_over_its_models(tmp_path: Path) -> None:
     totals = [
         {"model": "gpt-5", "inputTokens": 5000, "outputTokens": 75},

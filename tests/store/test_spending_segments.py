@@ -148,3 +148,22 @@ def test_fork_has_its_own_run_for_itself(tmp_path: Path) -> None:
 
     assert [turn.copied_from for turn in made.turns] == [f"cli:{parent}", None]
     assert pick(spent(made), "turn", "input", "output") == [(0, 1_000, 100), (1, 3_000, 300)]
+
+
+def test_run_that_read_nothing_from_a_cache_is_recorded_as_0(tmp_path: Path) -> None:
+    log = Log().start(selectedModel="opus")
+    for number, (day, tokens) in enumerate(zip(DAYS[:2], (1_000, 3_000), strict=True)):
+        if number:
+            on_day(log.add("session.resume"), day)
+        on_day(log.ask(), day)
+        on_day(log.say(outputTokens=10), day)
+        ended = summary(tokens, 10 * (number + 1), number + 1, 0)
+        ended["modelMetrics"]["opus"]["usage"]["cacheReadTokens"] = 500  # in all: the second run adds none
+        on_day(log.shut_down(**ended, **NEWER), day)
+
+    spends = spent(read_cleanly(tmp_path, log))
+
+    assert [((spend.at or "")[:10], spend.input, spend.cache_read) for spend in spends if spend.input] == [
+        (DAYS[0], 1_000, 500),
+        (DAYS[1], 2_000, 0),
+    ]

@@ -21,6 +21,8 @@ def month_to_date(days: Iterable[SpendRow], today: date, plan: Plan) -> MonthSec
     recorded = _used(rows, since, today + timedelta(days=1), plan, "recorded")
     computed = _used(rows, since, today + timedelta(days=1), plan, "computed")
     used = added(recorded, computed)
+    if used is None and not any(since.isoformat() <= row.name < until.isoformat() for row in rows):
+        used = 0.0  # no turns
     ahead = forecast_of(used, today, plan.billing_day)
     return MonthSection(
         unit=plan.billing or "credits",
@@ -30,7 +32,7 @@ def month_to_date(days: Iterable[SpendRow], today: date, plan: Plan) -> MonthSec
         computed=_rounded(computed),
         used=_rounded(used),
         budget=plan.budget,
-        left=_rounded(plan.budget - (used or 0)) if plan.budget is not None else None,
+        left=_rounded(plan.budget - used) if plan.budget is not None and used is not None else None,
         pace=_rounded(ahead.pace),
         days_left=ahead.days_left,
         forecast=_rounded(ahead.total),
@@ -55,11 +57,12 @@ def _rounded(number: float | None) -> float | None:
 
 def month_label(month: MonthSection) -> str:
     """Return the month as one line: used, allowance, pace, days left and forecast; empty if nothing was used."""
-    if month.used is None and month.budget is None:
+    if not month.used and month.budget is None:
         return ""
     name = "premium requests" if month.unit == "requests" else "credits"
-    used = f"{month.used or 0:,.1f}".removesuffix(".0")
-    of = f" of {month.budget:,.0f} ({(month.used or 0) / month.budget:.0%})" if month.budget else ""
+    used = f"{month.used:,.1f}".removesuffix(".0") if month.used is not None else "not recorded"
+    share = f" ({month.used / month.budget:.0%})" if month.budget and month.used is not None else ""
+    of = f" of {month.budget:,.0f}{share}" if month.budget else ""
     computed = f", {month.computed:,.1f} of them computed" if month.computed else ""
     left = f"; {month.days_left} {'day' if month.days_left == 1 else 'days'} left"
     pace = f"; {month.pace:,.1f} a day, forecast {month.forecast:,.0f}" if month.pace is not None else ""

@@ -113,7 +113,8 @@ def _own_model(name: str, price: OwnPrice, table: PriceTable) -> PricedModel | N
     answered = price.output if price.output is not None else first.output if first is not None else None
     if paid is None or answered is None:
         return None
-    if known is not None and price.input is None and price.output is None and price.long is None:
+    own = (price.input, price.output, price.cache_read, price.cache_write, price.long)
+    if known is not None and all(one is None for one in own):
         return known
     read = price.cache_read if price.cache_read is not None else _part(first, "cache_read", price, paid)
     written = price.cache_write if price.cache_write is not None else _part(first, "cache_write", price, paid)

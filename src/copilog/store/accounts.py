@@ -117,7 +117,7 @@ class Accounts:
 
         Empty if an account of calls or of the session is chosen, because its numbers may include them.
         """
-        if self.chosen is not None and self.chosen.kind != "turns":
+        if self.chosen is not None and self.chosen.kind == "session":
             return []
         helpers = _by_source(usage for usage in whole if helper_of(usage) is not None)
         return [(HELPERS, usage) for usage in max(helpers.values(), key=output_of, default=[])]

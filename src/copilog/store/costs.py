@@ -151,10 +151,12 @@ class _Costs:
             since.add(index)
             known += sum(usage.credits or 0 for slot, usage in told if slot.turn == index)
             so_far = max((count_of(usage, "session_credits") or 0 for usage in turn.usage), default=0)
-            if so_far > known + TINY:
-                places = self._rows.output_of(None, since - reported or since)
-                self._rows.share_out("credits", so_far - known, SESSION_CREDITS, places)
-                known = so_far
+            silent = since - reported
+            has_grown = so_far > known + TINY
+            if has_grown or (so_far >= known > 0 and silent):  # a total that did not grow is 0 credits for its turns
+                places = self._rows.output_of(None, silent or since)
+                self._rows.share_out("credits", max(so_far - known, 0.0), SESSION_CREDITS, places)
+                known = max(known, so_far)
             if so_far:
                 since = set()
 

@@ -231,7 +231,10 @@ def _usage_of(model: str, total: Counters, runs: list[Counters]) -> Usage:
 
 def _added_in(model: str, run: Counters) -> Json:
     """Return what one run of the program added to the tokens and the cost of a model."""
-    added: Json = {field: int(count) for name, field in _TOKENS.items() if (count := run.get((model, name)))}
+    counts = {field: run.get((model, name)) for name, field in _TOKENS.items()}
+    added: Json = {field: int(count) for field, count in counts.items() if count is not None}
+    if not any(added.values()):
+        added = {}
     if count := run.get((model, "count")):
         added["requests"] = int(count)
     if cost := run.get((model, "cost")):

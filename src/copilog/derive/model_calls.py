@@ -4,14 +4,15 @@ A model is stateless: every call sends the system prompt, the definitions of the
 so far. So a turn with ten rounds of tools sends its prompt ten times. The conversation so far is measured here; system
 prompt and tools are not in it, and are counted by the number of calls.
 
-The measure is the rough token: four characters of ASCII, or a third of a character of which UTF-8 needs three bytes.
+The measure is the rough token: four characters of ASCII, or one character of which UTF-8 needs three bytes.
 How many real tokens one of them is depends on the model and is for `estimating` to say.
 
 - A message of the assistant is a call. Sub-agents have a conversation of their own, which begins with their task.
 - If the results of a sub-agent's tools were not recorded, one call is assumed for every two of its tools.
 - A compaction replaces the conversation as it was when it began with a summary.
 - A superseded turn was sent and paid for, but is not sent again. A turn that a fork copied was paid for elsewhere.
-- A call repeats the one before it when that was shortly before and of the same model: providers keep such a beginning.
+- A call repeats the one before it of the same model, unless a turn begins more than ten minutes later: providers cache
+  such a beginning.
 """
 
 from __future__ import annotations

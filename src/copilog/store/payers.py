@@ -24,7 +24,7 @@ HOSTS_OF_COPILOT = ("githubcopilot.com", "github.com", "ghe.com")
 
 
 class Payers:
-    """The payers of one conversation. `costs` are the premium requests and credits that turns record, by turn."""
+    """The payers of one conversation. `costs` are the premium requests and credits of each turn, recorded or spread."""
 
     def __init__(self, conversation: Conversation, costs: Mapping[int | None, float]) -> None:
         self._turns = {turn.index: turn for turn in conversation.turns}

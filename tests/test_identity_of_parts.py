@@ -234,3 +234,19 @@ def test_thinking_of_which_traces_have_beginnings_is_one_part_in_its_place(order
     merged = merge([merge([one, two]), three])
 
     assert parts_of(merged) == [Thinking(text="I should look at the chart"), chart]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_terminal_output_that_the_leading_trace_loses_is_in_the_provenance(order: tuple[int, int]) -> None:
+    rising = Terminal(command="gauge", call_id="c1", output="the tide rises")
+    gale = Terminal(command="gauge", call_id="c1", output="a gale", exit_code=3)
+    traces = [
+        turn_with(call(), rising, folder=ELSEWHERE),  # leads
+        turn_with(call(), gale),
+    ]
+
+    merged = merge([traces[at] for at in order])
+
+    everywhere = str(msgspec.to_builtins(merged.messages)) + conflicts_in(merged)
+    assert "the tide rises" in everywhere
+    assert "a gale" in everywhere

@@ -368,6 +368,15 @@ def test_helpers_of_the_product_come_on_top_once() -> None:
     assert pick(with_total, "input", "output") == [(200, 20)]
 
 
+def test_helpers_of_the_product_come_on_top_of_single_calls() -> None:
+    call = Usage(input=100, output=9, scope="call", source="agent-traces", extra={"turn": 0})
+    helper = Usage(input=30, output=3, scope="call", source="agent-traces", extra={"helper": "title"})
+
+    spends = spent(conversation_of(Turn(index=0), usage=[call, helper]))
+
+    assert (total(spends, "input"), total(spends, "output")) == (130, 12)
+
+
 def test_of_equal_records_the_one_with_more_kinds_of_tokens_counts_and_is_completed_by_others() -> None:
     def record(source: str, output: int, cache_read: int, reasoning: int | None = None) -> Usage:
         numbers = Usage(output=output, cache_read=cache_read, reasoning=reasoning, source=source)

@@ -7,11 +7,12 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
 
 from copilog.exports.html import html_page
 from copilog.exports.markdown import markdown_page
+from copilog.model import Conversation, Message, Text, Thinking, Turn
 from copilog.store.archive import Archive
 from tests.web.hostile import hostile_conversation
 
@@ -65,11 +66,73 @@ def test_an_exported_hostile_conversation_runs_nothing(
     page = open_page(address, "/exported.html", text=html, color_scheme=scheme, viewport={"width": 390, "height": 800})
     page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
     assert page.evaluate("window.ran") is None
-    assert page.evaluate("document.scripts.length") == 0
+    assert page.evaluate("document.scripts.length") == 1  # ours, which the policy names by its hash
     assert page.evaluate("document.querySelectorAll('[style], iframe, object, form, base, svg').length") == 0
     colours = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert colours == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 23, 27)")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_find_box_of_an_exported_page_finds_words_without_a_server(
+    open_page: Callable[..., Page], address: str
+) -> None:
+    html = html_page(searched_conversation(), made_by="copilog 1.2.3")
+    page = open_page(address, "/exported.html", text=html)
+    page.keyboard.press("/")
+    page.keyboard.type("the LOW tide")
+    output = page.locator(".find-box output")
+    expect(output).to_have_text("1 of 3")
+    page.keyboard.press("Enter")
+    expect(output).to_have_text("2 of 3")
+    assert page.evaluate("document.querySelector('.part.thought, details.part').open")  # the fold with the hit
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.press("Shift+Enter")
+    expect(output).to_have_text("3 of 3")
+    expect(page.get_by_text("and that is all")).to_be_in_viewport()
+    page.locator(".find-box input").fill("no such words")
+    expect(output).to_have_text("no hit")
+    page.keyboard.press("Escape")
+    expect(output).to_have_text("")
+
+
+def test_the_outline_of_an_exported_page_leads_to_turns_and_marks_the_one_in_view(
+    open_page: Callable[..., Page], address: str
+) -> None:
+    html = html_page(searched_conversation(), made_by="copilog 1.2.3")
+    page = open_page(address, "/exported.html", text=html, viewport={"width": 1200, "height": 400})
+    page.locator(".outline a").last.click()
+    expect(page.get_by_text("and that is all")).to_be_in_viewport()
+    expect(page.locator(".outline a").last).to_have_attribute("aria-current", "true")
+    assert page.locator(".outline a[aria-current]").count() == 1
+
+
+def test_without_scripts_an_exported_page_has_no_find_box(open_page: Callable[..., Page], address: str) -> None:
+    html = html_page(searched_conversation(), made_by="copilog 1.2.3")
+    page = open_page(address, "/exported.html", text=html, java_script_enabled=False)
+    expect(page.locator(".find-box")).to_be_hidden()
+    expect(page.get_by_role("article").get_by_text("When is")).to_be_visible()
+
+
+def searched_conversation() -> Conversation:
+    lines = "\n\n".join(f"Line {number}" for number in range(60))
+    return Conversation(
+        id="vscode:1",
+        source="vscode-session",
+        title="Tides",
+        turns=[Turn(index=0), Turn(index=1)],
+        messages=[
+            Message(role="user", turn=0, parts=[Text(text="When is the low tide?")]),
+            Message(
+                role="assistant",
+                turn=0,
+                parts=[Thinking(text="Where is the low tide recorded?"), Text(text=f"At noon.\n\n{lines}")],
+            ),
+            Message(role="user", turn=1, parts=[Text(text="And tomorrow?")]),
+            Message(
+                role="assistant", turn=1, parts=[Text(text=f"The **low** tide is later, and that is all.\n\n{lines}")]
+            ),
+        ],
+    )
 
 
 def test_a_hostile_conversation_cannot_break_out_of_markdown() -> None:

@@ -37,6 +37,17 @@ def test_a_conversation_comes_as_a_file_with_a_name(client: TestClient, ids: lis
         assert "content-length" not in answer.headers  # it is sent while it is made
 
 
+def test_a_conversation_is_saved_in_a_chosen_format_from_its_page(
+    browser_page: Page, address: str, ids: list[str]
+) -> None:
+    browser_page.goto(f"{address}/conversation?{urlencode({'id': ids[0]})}")
+    browser_page.get_by_label("Save as").select_option("markdown")
+    with browser_page.expect_download() as download:
+        browser_page.get_by_role("button", name="Save").click()
+    assert download.value.suggested_filename.endswith(".md")
+    assert Path(download.value.path()).read_text(encoding="utf-8").startswith("---\ntitle: ")
+
+
 def test_several_come_as_one_file(client: TestClient, ids: list[str]) -> None:
     answer = client.get(f"/export?{urlencode({'id': ids, 'format': 'markdown'}, doseq=True)}")
     assert answer.text.startswith("# 3 conversations\n")

@@ -18,6 +18,7 @@ from copilog.model import (
     Conversation,
     Message,
     Outcome,
+    OutcomeKind,
     Place,
     SubAgent,
     Text,
@@ -58,7 +59,7 @@ def answer(*parts: Any, turn: int = 0) -> Message:
     return Message(role="assistant", turn=turn, parts=list(parts))
 
 
-def a_call(name: str = "call1", kind: str = "succeeded", **fields: Any) -> ToolCall:
+def a_call(name: str = "call1", kind: OutcomeKind = "succeeded", **fields: Any) -> ToolCall:
     given: dict[str, Any] = {
         "name": "read_file",
         "arguments": '{"path": "a.py"}',

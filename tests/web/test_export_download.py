@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlencode
@@ -46,6 +48,37 @@ def test_a_conversation_is_saved_in_a_chosen_format_from_its_page(
         browser_page.get_by_role("button", name="Save").click()
     assert download.value.suggested_filename.endswith(".md")
     assert Path(download.value.path()).read_text(encoding="utf-8").startswith("---\ntitle: ")
+
+
+def test_the_page_says_what_a_saved_file_does_not_contain(browser_page: Page, address: str, ids: list[str]) -> None:
+    browser_page.goto(f"{address}/conversation?{urlencode({'id': ids[0]})}")
+    browser_page.get_by_label("Save as").select_option("copilot-cli")
+    with browser_page.expect_download():
+        browser_page.get_by_role("button", name="Save").click()
+    expect(browser_page.get_by_text("Not in the file: ")).to_be_visible()
+
+
+def test_what_is_left_out_can_be_asked_for(client: TestClient, ids: list[str]) -> None:
+    query = urlencode({"id": ids, "format": "copilot-cli"}, doseq=True)
+    lines = client.get(f"/export/left-out?{query}").json()["left_out"]
+    assert any("attachments" in line for line in lines)
+    assert client.get(f"/export/left-out?{urlencode({'id': ids[0], 'format': 'html'})}").json() == {"left_out": []}
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_formats_of_one_conversation_per_file_come_as_a_file_or_packed(
+    client: TestClient, ids: list[str], number: int
+) -> None:
+    query = urlencode({"id": ids[:number], "format": "copilot-cli"}, doseq=True)
+    answer = client.get(f"/export?{query}")
+    if number == 1:
+        assert answer.text.startswith('{"type": "session"')
+        return
+    assert "2-conversations-copilot-cli.zip" in answer.headers["content-disposition"]
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as packed:
+        names = [Path(name).name for name in packed.namelist()]
+    assert len([name for name in names if name.endswith(".jsonl")]) == 2
+    assert "copilog-export.json" in names
 
 
 def test_several_come_as_one_file(client: TestClient, ids: list[str]) -> None:

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -30,6 +30,7 @@ from copilog.model import Conversation, Text, ToolCall, ToolResult
 
 MARK = "GOES-ON"
 SECONDS = 120
+BEGINNING = 80  # characters of a result that are compared: the program may cut what is long
 
 
 class Judged(msgspec.Struct, kw_only=True):
@@ -91,39 +92,60 @@ def _resume(conversation: Conversation, session_id: str, version: str, scratch: 
         bodies = [body for served, body in zip(server.log, server.requests, strict=True) if served.script == MARK]
     if not bodies:
         return f"resume: the model was not asked: {answer.stdout[-500:]}{answer.stderr[-500:]}"
-    sent = "\n".join(_texts(bodies[0].get("messages") or bodies[0].get("input")))
+    return _missing(list(_wanted(conversation)), list(_sent(bodies[0]["messages"])))
+
+
+class Said(NamedTuple):
+    """Something that the model is sent: a text of a role, the name of a call, or a result."""
+
+    kind: str
+    text: str
+
+
+def _missing(wanted: list[Said], sent: list[Said]) -> str | None:
+    """Return what is not in what the model got; texts and calls have to be in their order, results anywhere."""
+    results = [said.text for said in sent if said.kind == "result"]
     position = 0
-    for words in _wanted(conversation):
-        found = sent.find(words, position)
-        if found < 0:
-            return f"resume: not in what the model got, or not in this order: {words[:200]!r}"
-        position = found
+    for said in wanted:
+        if said.kind == "result":
+            found = any(said.text in text for text in results)
+        else:
+            places = (
+                place
+                for place in range(position, len(sent))
+                if sent[place].kind == said.kind and said.text in sent[place].text
+            )
+            place = next(places, None)
+            found, position = place is not None, position if place is None else place
+        if not found:
+            return f"resume: the model did not get this {said.kind}, or not in this order: {said.text[:200]!r}"
     return None
 
 
-def _wanted(conversation: Conversation) -> Iterator[str]:
-    """Yield what the model has to get: prompts, answers, names of calls, in their order."""
+def _wanted(conversation: Conversation) -> Iterator[Said]:
+    """Yield what the model has to get of a conversation: its prompts, answers, calls and results."""
     for message in conversation.messages:
-        if message.parent_call_id is None and message.role in ("user", "assistant"):
-            for part in message.parts:
-                if isinstance(part, Text) and part.text.strip():
-                    yield max(part.text.strip().splitlines(), key=len).strip()
-                elif isinstance(part, ToolCall) and part.status != "prepared":
-                    yield part.name
-                elif isinstance(part, ToolResult) and part.text.strip():
-                    yield part.text.strip().splitlines()[0]
+        if message.parent_call_id is not None or message.role == "system":
+            continue
+        for part in message.parts:
+            if isinstance(part, Text) and part.text.strip():
+                yield Said(message.role, max(part.text.strip().splitlines(), key=len).strip())
+            elif isinstance(part, ToolCall) and part.status != "prepared":
+                yield Said("call", part.name)
+            elif isinstance(part, ToolResult) and part.text.strip():
+                yield Said("result", part.text.strip().splitlines()[0][:BEGINNING])
 
 
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item)
-    elif isinstance(value, dict):
-        for key in ("role", "content", "tool_calls", "function", "name", "arguments", "text", "output"):
-            if key in value:
-                yield from _texts(value[key])
+def _sent(messages: list[dict[str, Any]]) -> Iterator[Said]:
+    for message in messages:
+        content = message.get("content") or ""
+        text = content if isinstance(content, str) else "".join(piece.get("text", "") for piece in content)
+        if message["role"] == "tool":
+            yield Said("result", text)
+            continue
+        yield Said(message["role"], text)
+        for call in message.get("tool_calls") or ():
+            yield Said("call", call["function"]["name"])
 
 
 def _run(command: list[str], scratch: Path, work: Path, url: str | None = None) -> subprocess.CompletedProcess[str]:

@@ -82,7 +82,7 @@ def refused(records: list[dict[str, Any]]) -> list[str]:
         if (record["type"] == "session") != (number == 0):
             found.append(f"{number}: the session comes first, and once")
         if number == 0:
-            found += [] if 1 <= len(record["title"].strip()) <= 100 else ["title"]
+            found += [] if 1 <= len(record["title"].strip()) <= 100 and '"' not in record["title"] else ["title"]
             continue
         if record["id"] in ids:
             found.append(f"{number}: duplicate id")
@@ -229,5 +229,6 @@ messages = st.builds(
 def test_no_conversation_gives_a_file_that_the_importer_refuses(made: list[Message], title: str) -> None:
     records = exported(a_conversation(*made, title=title))
     assert refused(records) == []
+    assert refused(exported(a_conversation(user("Go"), title=f'"{title}" "quoted"'))) == []
     times = [record["timestamp"] for record in records[1:]]
     assert times == sorted(times)

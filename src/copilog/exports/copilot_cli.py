@@ -1,7 +1,7 @@
 """Export a conversation for `copilot sessions import`, so that Copilot CLI can go on with it.
 
-A line for each message, call and result (docs/formats/copilot-cli.md). The importer refuses a file for one bad line, so
-every rule of it that was found is kept here: a title of 100 characters at most, no two records of one id, calls after a
+A line for each message, call and result. The importer refuses a file for one bad line, so every rule of it that was
+found is kept here: a title of at most 100 characters without quotation marks, no two records of one id, calls after a
 message of the assistant, results before the next message, and an error for each call that did not succeed.
 """
 
@@ -97,7 +97,7 @@ class _Writer:
             "externalId": made.id,
             "createdAt": _time(started),
             "updatedAt": _time(max(started, made.updated_at or started)),
-            "title": " ".join(title_of(made).split())[:LONGEST_TITLE].strip() or "Conversation",
+            "title": _title(made),
             "source": {"application": made.application or made.assistant or "GitHub Copilot"},
             **_workspace(made.workspace),
         }
@@ -174,6 +174,11 @@ class _Writer:
             name += "x"
         self._ids.add(name)
         return {"type": kind, "id": name, "timestamp": _time(self._at), "turnId": f"turn-{message.turn or 0}"}
+
+
+def _title(conversation: Conversation) -> str:
+    """Return a title that the importer accepts: one line, not long, without quotation marks."""
+    return " ".join(title_of(conversation).replace('"', "'").split())[:LONGEST_TITLE].strip() or "Conversation"
 
 
 def _reason(call: ToolCall, text: str) -> str:

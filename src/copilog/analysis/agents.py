@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from copilog.analysis.defined_usage import AGENTS, Defined
 from copilog.analysis.facts import CHOSEN_TURNS, DISTINCT, Amount, SqlTable, TableByKind, WalkedTable
@@ -17,7 +18,7 @@ from copilog.analysis.figures import AgentRow, AgentsSection, HandoverRow
 from copilog.analysis.name_keys import Spellings, most_common
 from copilog.analysis.selection import Chosen
 from copilog.definitions import Definition
-from copilog.store.texts import UNNAMED
+from copilog.store.schema import UNNAMED
 
 DEFAULT = "(default)"  # a turn without a custom agent
 RECORDED = "recorded"  # participants are named in the turn's own record

@@ -20,6 +20,7 @@ DETAIL_TABLES = (
 ROWS_VERSION = 14
 # SQL for how a turn ends that was not answered.
 UNANSWERED = "('failed', 'cancelled')"
+UNNAMED = "(unnamed)"  # a sub-agent without a name
 # Views for users and data frames.
 VIEWS = (
     "conversations", "messages", "turns", "tool_calls", "file_edits", "usage", "spending", "prompt_shares", "skills",

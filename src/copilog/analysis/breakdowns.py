@@ -7,7 +7,7 @@ day, model, agent and source, for all other tables. SQLite would have to sort al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from itertools import groupby
 from operator import add, itemgetter
@@ -34,8 +34,6 @@ from copilog.analysis.spend_cells import (
     Of,
     Row,
     conversations_of,
-    folded,
-    is_known,
     loaded_skills,
     place_of,
     spent,
@@ -72,7 +70,6 @@ BY_CELL: dict[str, Callable[[Cell], Any]] = {
     "outcome": lambda cell: cell.outcome or "unknown",
 }
 IN_ORDER_OF_TIME = ("day", "week", "month")
-SPELLED = ("model", "agent", "subagent")  # names with more than one spelling
 
 
 Tally = dict[Any, Numbers]  # by name: conversations, turns, then as above
@@ -102,18 +99,20 @@ class Tallies:
         connection = chosen.connection
         known = conversations_of(connection)
         loaded = loaded_skills(connection) if "skill" in self._tallies else {}
-        parts = {by: _Parts() for by in self._tallies if by in BY_CONVERSATION or by == "skill"}
+        wholes: list[tuple[Of, Numbers]] = []
+        of_skills: list[tuple[str, Numbers]] = []
         for number, rows in groupby(spent(chosen, self._table, self._cells, self._every_model), itemgetter(0)):
             turns = self._add_rows(rows)
             self._note_coverage(turns)
-            whole = (1, len(turns) - (NO_TURN in turns), *sum_of(turns.values()))
-            for by, part in parts.items():
-                if by != "skill" and (name := BY_CONVERSATION[by](known[number])) is not None:
-                    part.add(name, whole)
+            wholes.append((known[number], (1, len(turns) - (NO_TURN in turns), *sum_of(turns.values()))))
             if number in loaded:
-                self._add_skills(turns, loaded[number], parts["skill"])
+                of_skills += self._of_skills(turns, loaded[number])
             self._add_turns(known[number], turns)
-        self._tallies |= {by: part.sums() for by, part in parts.items()}
+        for by in self._tallies.keys() & BY_CONVERSATION.keys():
+            name_of = BY_CONVERSATION[by]
+            self._tallies[by] = _sums((name_of(of), numbers) for of, numbers in wholes)
+        if "skill" in self._tallies:
+            self._tallies["skill"] = _sums(of_skills)
         self._add_cells()
 
     def _add_rows(self, rows: Iterable[tuple[int, int, Cell, Numbers]]) -> dict[int, Numbers]:
@@ -128,21 +127,22 @@ class Tallies:
     def _note_coverage(self, turns: dict[int, Numbers]) -> None:
         """Count turns with recorded input and credits, and of those after the first, cache records and misses."""
         for turn, numbers in turns.items():
+            known = int(numbers[-1])
             if turn != NO_TURN:
-                self.input_turns += is_known(numbers, "input")
-                self.credit_turns += is_known(numbers, "credits")
+                self.input_turns += known & _HAS_INPUT != 0
+                self.credit_turns += known & _HAS_CREDITS != 0
             if turn > 0 and numbers[_CACHEABLE]:
                 self.cache_turns += 1
                 self.missed_turns += not numbers[_CACHE_READ]
 
-    def _add_skills(self, turns: dict[int, Numbers], skills: dict[int, set[str]], part: _Parts) -> None:
-        """Add to each skill all usage of the turns in which it was loaded."""
+    def _of_skills(self, turns: dict[int, Numbers], skills: dict[int, set[str]]) -> Iterator[tuple[str, Numbers]]:
+        """Yield for each skill all usage of the turns in which it was loaded."""
         found: dict[str, list[Numbers]] = {}
         for turn in skills.keys() & turns.keys():
             for name in {self._skills.key(name) for name in skills[turn]}:
                 found.setdefault(name, []).append(turns[turn])
         for name, several in found.items():
-            part.add(name, (1, len(several), *sum_of(several)))
+            yield name, (1, len(several), *sum_of(several))
 
     def _add_cells(self) -> None:
         """Add the cells by each key; a conversation counts once under a name, and so does a turn.
@@ -150,31 +150,28 @@ class Tallies:
         There are many cells only because there are many days and repositories. For other keys, cells that differ in
         nothing else are added up before.
         """
-        wanted = self._tallies.keys() & BY_CELL.keys()
-        for by in wanted & set(SPELLED):
-            self._note_spellings(by)
-        each = [[cell] for cell in self._cells.values()]
         alike: dict[Row, list[Cell]] = {}
-        if wanted - set(IN_ORDER_OF_TIME):
-            for key, cell in self._cells.items():
-                alike.setdefault(key[1:-1], []).append(cell)
-        merged = [_Merged(cells) for cells in alike.values()]
-        single = [_Merged(cells) for cells in each] if wanted & set(IN_ORDER_OF_TIME) else []
-        for by in wanted:
-            named: dict[Any, list[_Merged]] = {}
+        for key, cell in self._cells.items():
+            alike.setdefault(key[1:-1], []).append(cell)
+        merged = list(map(_Alike, alike.values()))
+        self._note_spellings(merged)
+        each: list[tuple[Cell, Cell | _Alike]] = [(cell, cell) for cell in self._cells.values()]
+        fewer: list[tuple[Cell, Cell | _Alike]] = [(one.cell, one) for one in merged]
+        for by in self._tallies.keys() & BY_CELL.keys():
+            named: dict[Any, list[Cell | _Alike]] = {}
             name_of = BY_CELL[by]
-            for one in single if by in IN_ORDER_OF_TIME else merged:
-                named.setdefault(name_of(one.cell), []).append(one)
+            for cell, summed in each if by in IN_ORDER_OF_TIME else fewer:
+                named.setdefault(name_of(cell), []).append(summed)
             named.pop(None, None)
-            self._tallies[by] = {name: _Merged.sums(several) for name, several in named.items()}
+            self._tallies[by] = {name: _sums_of_cells(several) for name, several in named.items()}
 
-    def _note_spellings(self, by: str) -> None:
-        for cell in self._cells.values():
-            name = getattr(cell, by)
-            if by == "model":
-                self._models.key_of(name, cell.times())
-            elif name:
-                self._agents.key(name, cell.times())
+    def _note_spellings(self, merged: list[_Alike]) -> None:
+        for one in merged:
+            self._models.key_of(one.cell.model, one.times)
+            for by in self._tallies.keys() & {"agent", "subagent"}:
+                name = getattr(one.cell, by)
+                if name:
+                    self._agents.key(name, one.times)
 
     def _add_turns(self, of: Of, turns: dict[int, Numbers]) -> None:
         """Add turns, and drop all but the most expensive."""
@@ -247,40 +244,31 @@ class Tallies:
 # --- sums ---------------------------------------------------------------------------------------------------------
 
 
-class _Parts:
-    """Numbers by name, which are added up when all are known, or there are many."""
-
-    def __init__(self) -> None:
-        self._parts: dict[Any, list[Numbers]] = {}
-
-    def add(self, name: Any, numbers: Numbers) -> None:
-        parts = self._parts.get(name)
-        if parts is None:
-            self._parts[name] = [numbers]
-            return
-        parts.append(numbers)
-        if len(parts) > MANY:
-            self._parts[name] = folded(parts)
-
-    def sums(self) -> Tally:
-        return {name: sum_of(parts) for name, parts in self._parts.items()}
-
-
-class _Merged:
-    """Cells that have the same name in a table."""
+class _Alike:
+    """The sum of cells that differ in day and repository only."""
 
     def __init__(self, cells: Sequence[Cell]) -> None:
         self.cell = cells[0]
         self.numbers = sum_of([cell.numbers for cell in cells])
-        self.places = set().union(*(cell.places for cell in cells))
+        self.places: set[int] = set().union(*(cell.places for cell in cells))
+        self.times = sum(cell.times() for cell in cells)
 
-    @staticmethod
-    def sums(several: list[_Merged]) -> Numbers:
-        """Return the numbers of conversations and of turns, and then the sums of all."""
-        places = several[0].places if len(several) == 1 else set().union(*(one.places for one in several))
-        conversations = {place >> 32 for place in places}
-        turns = sum(1 for place in places if place & TURN)
-        return (len(conversations), turns, *sum_of([one.numbers for one in several]))
+
+def _sums(named: Iterable[tuple[Any, Numbers]]) -> Tally:
+    """Return the sums of numbers by name; those without a name are left out."""
+    parts: dict[Any, list[Numbers]] = {}
+    for name, numbers in named:
+        parts.setdefault(name, []).append(numbers)
+    parts.pop(None, None)
+    return {name: sum_of(several) for name, several in parts.items()}
+
+
+def _sums_of_cells(several: Sequence[Cell | _Alike]) -> Numbers:
+    """Return the numbers of conversations and of turns, and then the sums of all."""
+    places = set().union(*(one.places for one in several))
+    conversations = {place >> 32 for place in places}
+    turns = len(places) - len({place for place in places if not place & TURN})
+    return (len(conversations), turns, *sum_of([one.numbers for one in several]))
 
 
 _INPUT, _OUTPUT, _ESTIMATED_INPUT, _ESTIMATED_OUTPUT, _DOLLARS, _ESTIMATED_DOLLARS = (
@@ -288,6 +276,7 @@ _INPUT, _OUTPUT, _ESTIMATED_INPUT, _ESTIMATED_OUTPUT, _DOLLARS, _ESTIMATED_DOLLA
 )
 _CACHEABLE, _CACHE_READ, _UNPRICED = AT[CACHEABLE], AT["cache_read"], AT["unpriced"]
 _AT_MOST = (1 << WIDTH) - 1
+_HAS_INPUT, _HAS_CREDITS = KNOWN["input"] * _AT_MOST, KNOWN["credits"] * _AT_MOST
 # Name, place, the bits of `known`, and whether it is a count: of each field that may be unknown.
 _FIELDS = [(name, AT[name], KNOWN[name] * _AT_MOST, name in COUNTS) for name in FIELDS if name != "unpriced"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from copilog.analysis.plans import CREDITS_OF_A_DOLLAR, system_sql
@@ -39,6 +40,11 @@ Row = tuple[Any, ...]  # as the query of `spent` returns it
 def is_known(numbers: Numbers, name: str) -> bool:
     """Return whether any of the summed rows has a number of this name."""
     return bool(int(numbers[-1]) >> WIDTH * AT[name] & (1 << WIDTH) - 1)
+
+
+_DOLLARS, _ESTIMATED_DOLLARS, _COMPUTED = KNOWN["dollars"], KNOWN["estimated_dollars"], KNOWN["computed_credits"]
+_SPREAD, _SPREAD_CREDITS = KNOWN["spread"], KNOWN["spread_credits"]
+_UNANSWERED = KNOWN["unanswered_requests"] - KNOWN["premium_requests"]
 
 
 def sum_of(several: Collection[Numbers]) -> Numbers:
@@ -86,8 +92,8 @@ class Cell:
 
     __slots__ = (
         "_ranges", "_rows", "agent", "computes_credits", "day", "discount", "has_credits", "is_estimated",
-        "is_unanswered", "method", "model", "outcome", "payer", "places", "price", "repository", "source", "subagent",
-        "system",
+        "is_spread", "is_unanswered", "method", "model", "outcome", "payer", "places", "price", "repository",
+        "source", "subagent", "system",
     )  # fmt: skip
 
     def __init__(self, key: Row, table: PriceTable | None, discount: float, every_model: PricedModel | None) -> None:
@@ -103,7 +109,7 @@ class Cell:
             else None
         )
         self.discount = discount
-        self.is_estimated = self.method == "estimated"
+        self.is_estimated, self.is_spread = self.method == "estimated", self.method == "spread"
         self.is_unanswered = self.outcome in ("failed", "cancelled")
         is_new = self.payer == "copilot" and self.system == "credits"
         self.computes_credits = every_model is not None or (is_new and not self.has_credits)
@@ -147,26 +153,29 @@ class Cell:
         `is_asked`: prices are requested, so tokens without a price count as unpriced.
         """
         given, answered, read, written, reasoned, calls, requests, paid = used
-        dollars, computed, unpriced, bits = 0.0, 0.0, 0.0, _BITS[known]
+        bits = _bits_of(known)
+        dollars = computed = unpriced = spread = spread_credits = unanswered = 0.0
         if given or answered:
             if self.price is not None:
                 cost = self._cost(given, answered, read, written, calls)
                 dollars = cost * (1 - self.discount)
-                bits += KNOWN["dollars"]
+                bits += _DOLLARS
                 if self.computes_credits:
                     computed = cost * CREDITS_OF_A_DOLLAR
-                    bits += KNOWN["computed_credits"]
+                    bits += _COMPUTED
             elif is_asked:
                 unpriced = given + answered
-        spread = given + answered if self.method == "spread" else 0
-        spread_credits = paid if self.method == "spread" else 0
-        bits += (KNOWN["spread"] if spread else 0) + (KNOWN["spread_credits"] if spread_credits else 0)
-        answered_requests, unanswered = (0.0, requests) if self.is_unanswered else (requests, 0.0)
-        if self.is_unanswered and known & _HAS_REQUESTS:
-            bits += KNOWN["unanswered_requests"] - KNOWN["premium_requests"]
-        counts = (given, answered, read, written, reasoned, calls, 0, 0, spread, unpriced)
+        if self.is_spread:
+            spread, spread_credits = given + answered, paid
+            bits += (_SPREAD if spread else 0) + (_SPREAD_CREDITS if spread_credits else 0)
+        if self.is_unanswered:
+            requests, unanswered = 0.0, requests
+            bits += _UNANSWERED if known & _HAS_REQUESTS else 0
         cacheable = given if known & _HAS_CACHE else 0
-        return (*counts, answered_requests, unanswered, paid, spread_credits, computed, dollars, 0, cacheable, bits)
+        return (
+            given, answered, read, written, reasoned, calls, 0, 0, spread, unpriced, requests, unanswered, paid,
+            spread_credits, computed, dollars, 0, cacheable, bits,
+        )  # fmt: skip
 
     def _cost(self, given: float, answered: float, read: float, written: float, calls: float) -> float:
         """Return the cost in dollars at list prices, on the assumption that all prompts of a row are equally long."""
@@ -181,7 +190,7 @@ class Cell:
         history before a prompt gets long.
         """
         given, answered, read, written, _, calls, *_ = used
-        dollars, low, likely, bits = 0.0, 0.0, 0.0, _ESTIMATED_BITS[known]
+        dollars, low, likely, bits = 0.0, 0.0, 0.0, _bits_of(known, is_estimated=True)
         price = self.price
         if price is not None:
             likely = _cost_at(price, given, answered, read, written)
@@ -189,7 +198,7 @@ class Cell:
             low = share * _cost_at(price, given, 0, read, written) + _cost_at(price, 0, least_answered, 0, 0)
             if given or answered:
                 dollars = likely * (1 - self.discount)
-                bits += KNOWN["estimated_dollars"]
+                bits += _ESTIMATED_DOLLARS
         self._ranges.append((least_given, least_answered, low, likely))
         if len(self._ranges) > MANY:
             self._ranges = folded(self._ranges)
@@ -207,18 +216,17 @@ def _cost_at(price: UnitPrice, given: float, answered: float, read: float, writt
 _USED, _KNOWN = 13, 21  # positions in a row: of the first number, and of the bits that say which numbers are known
 _RECORDED = ("input", "output", "cache_read", "cache_write", "reasoning", "calls", "premium_requests", "credits")
 _HAS_CACHE, _HAS_REQUESTS = 1 << _RECORDED.index("cache_read"), 1 << _RECORDED.index("premium_requests")
-# The known numbers of a row, as bits by _RECORDED -> as bits of `known`.
-_BITS = [
-    sum(KNOWN[name] for place, name in enumerate(_RECORDED) if mask >> place & 1) for mask in range(1 << len(_RECORDED))
-]
-# The same for estimated rows: only their input, output and calls count.
+# The fields of estimated rows: only input, output and calls count.
 _LIKELY = {"input": "estimated_input", "output": "estimated_output", "calls": "calls"}
-_ESTIMATED_BITS = [
-    sum(KNOWN[_LIKELY[name]] for place, name in enumerate(_RECORDED) if mask >> place & 1 and name in _LIKELY)
-    for mask in range(1 << len(_RECORDED))
-]
 _COUNTED = ", ".join(f"coalesce(s.{name}, 0)" for name in _RECORDED)
 _IS_KNOWN = " + ".join(f"(s.{name} IS NOT NULL) * {1 << place}" for place, name in enumerate(_RECORDED))
+
+
+@cache
+def _bits_of(mask: int, *, is_estimated: bool = False) -> int:
+    """Return the known numbers of a row, as bits by _RECORDED, as bits of `known`."""
+    names = [name for place, name in enumerate(_RECORDED) if mask >> place & 1]
+    return sum(KNOWN[_LIKELY[name] if is_estimated else name] for name in names if not is_estimated or name in _LIKELY)
 
 
 def spent(

@@ -6,8 +6,8 @@
 A home with sessions of VS Code and of Copilot CLI is made up from the seed and kept in an archive. `copilog stats` of
 that archive and `ccusage copilot` of the same folder of Copilot CLI then take turns, each as a whole process: copilog
 with the archive as it is, and after a look at all files for changes; the program of ccusage alone, and as the script of
-npm starts it. ccusage comes from npm into a folder that is thrown away, or is named. Then each section of the figures by
-itself, in a process that has the archive open, on this archive and on one with ten times the rows; then `copilog
+npm starts it. ccusage comes from npm into a folder that is thrown away, or is named. Then each section of the figures
+by itself, in a process that has the archive open, on this archive and on one with ten times the rows; then `copilog
 statusline` on both.
 What cannot be run is named, and the rest still runs. About 3 GB of disk are needed.
 """

@@ -297,6 +297,16 @@ def test_figures_of_an_archive_import_no_readers(home: Home, tmp_path: Path) -> 
     }  # fmt: skip
 
 
+def test_a_list_of_the_archive_imports_no_readers(home: Home, tmp_path: Path) -> None:
+    archive = tmp_path / "archive.db"
+    assert run("scan", "--root", home.root, "--archive", archive).code == 0
+
+    loaded = modules_after("list", "--archive", archive, "--no-scan", home=tmp_path)
+
+    assert "rich.console" in loaded
+    assert not loaded & {"copilog.sources.catalogue", "copilog.summaries", "copilog.identity", "copilog.sqliteio"}
+
+
 def test_doctor_reports_the_path_of_the_archive(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "kept" / "archive.db"
     monkeypatch.setenv("COPILOG_ARCHIVE", str(path))

@@ -234,7 +234,8 @@ def spent(
 ) -> Iterator[tuple[int, int, Cell, Numbers]]:
     """Yield the chosen rows, by conversation: conversation, turn, cell, and the numbers with their cost.
 
-    Cells are stored in `cells`, so that equal ones are the same object.
+    Cells are stored in `cells`, so that equal ones are the same object; by keys that begin with the day and end with
+    the repository.
     """
     chosen.note_outcomes()
     rows = chosen.connection.execute(

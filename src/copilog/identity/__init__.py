@@ -13,7 +13,7 @@ import msgspec
 
 from copilog.derive import unite_titles
 from copilog.identity.alignment import align
-from copilog.identity.conflicts import Texts, overruled
+from copilog.identity.conflicts import Texts, lost_values, overruled
 from copilog.identity.edits import join_edits, join_full_results, mark_undone
 from copilog.identity.field_union import conflicts_of, fill, fill_conversation, fill_turn, own_turn, unite_provenance
 from copilog.identity.messages import own_message, unite_inside, unite_messages, without_repeated_checkpoints
@@ -164,7 +164,7 @@ def _united(group: Group, index: int, lead: Conversation, stale: set[int]) -> tu
         messages = put_in_order(messages, group.views, turn)
         texts = Texts(messages, turn)
         for view in group.views:
-            conflicts_of(view.conversation).extend(overruled(view, texts, index))
+            conflicts_of(view.conversation).extend(overruled(view, texts, index, lost_values(view, messages)))
     for message in messages:
         message.turn = index
     return turn, messages

@@ -5,14 +5,17 @@ This is the last step for each turn, so no text that a trace has is lost, whatev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
 from copilog import jsonio
 from copilog.errors import BadRecord
+from copilog.identity.contradictions import contradicted
+from copilog.identity.part_pairs import partners
 from copilog.identity.part_union import UNFINISHED_STATES
 from copilog.identity.turn_views import View
 from copilog.model import AnyPart, Conflict, Message, Text, ToolCall, Turn
@@ -89,20 +92,33 @@ def texts_in(value: Any) -> Iterator[str]:
             yield from texts_in(below)
 
 
-def overruled(view: View, texts: Texts, index: int) -> Iterator[Conflict]:
-    """Yield what a trace has in a turn and the united turn lacks: prompt, answer, and other parts by their kind."""
+def overruled(
+    view: View, texts: Texts, index: int, contradictions: Mapping[int, dict[str, Any]] = MappingProxyType({})
+) -> Iterator[Conflict]:
+    """Yield what a trace has in a turn and the united turn lacks: prompt, answer, and other parts by their kind.
+
+    `contradictions` has the values of parts that lost, by the `id()` of the part. A part whose texts are missing is
+    recorded as a whole.
+    """
     for field, parts in _fields(view.messages):
         missing = [part for part in parts if not _is_there(part, texts, is_cut=view.is_late)]
-        if not missing:
+        lost = [contradictions[id(part)] for part in parts if id(part) in contradictions and part not in missing]
+        if not missing and not lost:
             continue
-        value: Any = [msgspec.to_builtins(part) for part in missing]
-        if all(isinstance(part, Text) and not part.vulnerabilities for part in missing):
+        value: Any = [*(msgspec.to_builtins(part) for part in missing), *lost]
+        if not lost and all(isinstance(part, Text) and not part.vulnerabilities for part in missing):
             value = "\n".join(part.text for part in missing if isinstance(part, Text))
         yield Conflict(field=field, value=value, turn=index)
     for name in LISTS_OF_TEXTS:
         missing_items = [item for item in getattr(view.turn, name) if not _has_all(item, texts)]
         if missing_items:
             yield Conflict(field=name, value=msgspec.to_builtins(missing_items), turn=index)
+
+
+def lost_values(view: View, messages: list[Message]) -> dict[int, dict[str, Any]]:
+    """Return the values of a trace that the united turn contradicts, by the `id()` of their part."""
+    found = ((id(part), contradicted(part, united)) for part, united in partners(view.messages, messages))
+    return {name: lost for name, lost in found if lost is not None}
 
 
 def _fields(messages: Iterable[Message]) -> Iterator[tuple[str, list[AnyPart]]]:

@@ -337,7 +337,7 @@ def _with_missing_calls(mine: list[Message], theirs: list[Message], missing: set
                 place = max(place, _index_after_results(made, position))
         parts = [part for part in message.parts if _call_of(part) in missing]
         if parts:
-            made.insert(place, msgspec.structs.replace(message, parts=parts))
+            made.insert(place, own_message(msgspec.structs.replace(message, parts=parts)))
             place += 1
     return made
 

@@ -12,11 +12,10 @@ from typing import Any
 
 import msgspec
 
-from copilog import jsonio
-from copilog.errors import BadRecord
+from copilog.identity.calls import have_same_arguments
 from copilog.identity.contradictions import contradicted
 from copilog.identity.part_pairs import partners
-from copilog.identity.part_union import UNFINISHED_STATES
+from copilog.identity.part_union import UNFINISHED_STATES, without_cut_mark
 from copilog.identity.turn_views import View
 from copilog.model import AnyPart, Conflict, Message, Text, ToolCall, Turn
 from copilog.similarity import without_blanks
@@ -47,9 +46,8 @@ class Texts:
         return "\n".join(without_blanks(text) for text in self._exact)
 
     @cached_property
-    def _arguments(self) -> list[Any]:
-        calls = (part for message in self._messages for part in message.parts if isinstance(part, ToolCall))
-        return [_parsed(call.arguments) for call in calls]
+    def _calls(self) -> list[ToolCall]:
+        return [part for message in self._messages for part in message.parts if isinstance(part, ToolCall)]
 
     def _all(self) -> Iterator[str]:
         for message in self._messages:
@@ -61,22 +59,14 @@ class Texts:
     def has(self, text: str, *, is_cut: bool = False) -> bool:
         if text in self._exact:
             return True
-        squeezed = without_blanks(text)
+        squeezed = without_blanks(without_cut_mark(text) if text.endswith("]") else text)
         if is_cut:
             squeezed = squeezed.removesuffix("...").removesuffix("…")
         return len(squeezed) < SHORTEST_TEXT or squeezed in self._joined
 
-    def has_arguments(self, arguments: str) -> bool:
-        """Return whether some call has these arguments, compared as JSON values."""
-        parsed = _parsed(arguments)
-        return parsed is not None and parsed in self._arguments
-
-
-def _parsed(arguments: str | None) -> Any:
-    try:
-        return jsonio.decode((arguments or "").encode("utf-8", "replace"))[0]
-    except BadRecord:
-        return None
+    def has_arguments(self, call: ToolCall) -> bool:
+        """Return whether some call has the arguments of this one, in whatever spelling."""
+        return any(own.arguments == call.arguments or have_same_arguments(own, call) for own in self._calls)
 
 
 def texts_in(value: Any) -> Iterator[str]:
@@ -134,7 +124,7 @@ def _fields(messages: Iterable[Message]) -> Iterator[tuple[str, list[AnyPart]]]:
 
 
 def _is_there(part: AnyPart, texts: Texts, *, is_cut: bool) -> bool:
-    if isinstance(part, ToolCall) and part.arguments is not None and texts.has_arguments(part.arguments):
+    if isinstance(part, ToolCall) and part.arguments is not None and texts.has_arguments(part):
         part = msgspec.structs.replace(part, arguments=None)
     return all(texts.has(text, is_cut=is_cut) for text in texts_in(msgspec.to_builtins(part)))
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from copilog.derive.outcomes import add_verdict
-from copilog.identity.calls import Pairs, is_recorded, same_calls
+from copilog.identity.calls import Pairs, is_recorded, same_calls_of_turn
 from copilog.identity.part_pairs import identity_of, unite_parts
 from copilog.identity.part_union import united_part, united_result
 from copilog.identity.traces import SESSION_FILES
@@ -71,7 +71,7 @@ def unite_messages(
         mine = [*mine, *answer]
     else:
         mine = _with_answer(mine, theirs, turn, is_cut=is_cut)
-        same = same_calls(_parts(mine, ToolCall), _parts(theirs, ToolCall))
+        same = same_calls_of_turn(mine, theirs)
         mine = _with_calls(mine, theirs, view.source, same, is_tied=is_tied)
         unite_parts(mine, theirs, {name: own.id for name, (own, _) in same.items()}, is_tied=is_tied)
     mine = _with_other_kinds(mine, theirs)
@@ -90,7 +90,7 @@ def unite_inside(mine: list[Message], view: View, call_id: str) -> list[Message]
                 message.parent_call_id = call_id
             return mine
     theirs = [message for message in theirs if message.role != "user"]
-    same = same_calls(_parts(mine, ToolCall), _parts(theirs, ToolCall))
+    same = same_calls_of_turn(mine, theirs)
     return _with_other_kinds(_with_calls(mine, theirs, view.source, same), theirs)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from copilog.identity.calls import same_calls
+from copilog.identity.calls import same_calls_of_turn
 from copilog.identity.part_union import continues, united_part
 from copilog.model import (
     AnyPart,
@@ -32,7 +32,6 @@ from copilog.model import (
     Text,
     Thinking,
     TodoList,
-    ToolCall,
     ToolResult,
 )
 from copilog.similarity import without_blanks
@@ -83,7 +82,7 @@ def unite_parts(mine: list[Message], theirs: list[Message], calls: dict[str, str
 
 def partners(messages: list[Message], united: list[Message]) -> Iterator[tuple[AnyPart, AnyPart]]:
     """Yield the parts of a trace of a turn that differ from the same part of the united turn, and that part."""
-    same = same_calls(_calls_in(united), _calls_in(messages))
+    same = same_calls_of_turn(united, messages)
     yield from ((theirs, own) for own, theirs in same.values() if own != theirs)
     calls = {name: own.id for name, (own, _) in same.items()}
     outputs: dict[tuple[type[AnyPart], str], list[AnyPart]] = {}
@@ -95,10 +94,6 @@ def partners(messages: list[Message], united: list[Message]) -> Iterator[tuple[A
             yield part, found.pop(0)
     for one, other in _pairs(_places(united, {}), _places(messages, calls)):
         yield other.part, one.part
-
-
-def _calls_in(messages: list[Message]) -> list[ToolCall]:
-    return [part for message in messages for part in message.parts if isinstance(part, ToolCall)]
 
 
 def _outputs_in(messages: list[Message]) -> Iterator[ToolResult | Terminal]:

@@ -8,6 +8,7 @@ the texts that lose.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, TypeVar, cast
@@ -32,6 +33,7 @@ from copilog.model import (
 from copilog.similarity import without_blanks
 
 AValue = TypeVar("AValue", bound=Value)
+_CUT_END = re.compile(r"(?:\.\.\.|…|(?:\.\.\.)?\[truncated[^\]]*\])\Z")  # as a store, a debug log and spans cut texts
 
 # Positions in one file, and what is concluded later.
 OF_ONE_TRACE = frozenset({"native", "position", "outcome", "concluded_exit_code"})
@@ -214,9 +216,14 @@ def _united_texts(mine: list[str], theirs: list[str]) -> list[str]:
 # --- comparing --------------------------------------------------------------------------------------------------
 
 
+def without_cut_mark(text: str) -> str:
+    """Return a text without the mark at its end that it was truncated there, if it has one."""
+    return _CUT_END.sub("", text) if text.endswith(("]", "...", "…")) else text
+
+
 def continues(long: str, short: str) -> bool:
-    """Return whether a text begins with another one, ignoring white space."""
-    begun = without_blanks(short)
+    """Return whether a text begins with another one, ignoring white space and a mark that the other is truncated."""
+    begun = without_blanks(without_cut_mark(short) if short.endswith("]") else short)
     return bool(begun) and without_blanks(long).startswith(begun)
 
 

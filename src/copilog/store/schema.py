@@ -17,7 +17,7 @@ DETAIL_TABLES = (
     "queued_prompt",
 )  # fmt: skip
 # Version of the rows that `entries` makes. Rows of an earlier version are rebuilt from the document.
-ROWS_VERSION = 14
+ROWS_VERSION = 15
 # SQL for how a turn ends that was not answered.
 UNANSWERED = "('failed', 'cancelled')"
 # Views for users and data frames.

@@ -16,6 +16,7 @@ from copilog.derive.prompts import HISTORIES, keys_by_turn, linked_keys, owners_
 from copilog.identity.earlier import was_emptied, with_earlier
 from copilog.ingest.archive_matches import NAMELESS, Comparison, Group, Regrouping
 from copilog.ingest.export_merge import fitting, merge_members, prints_of, with_doubts
+from copilog.ingest.forks import mark_stored_prompts_of_forks
 from copilog.intake.folders import is_gone
 from copilog.model import Conversation, Relation
 from copilog.store.annotations import move
@@ -167,6 +168,7 @@ class Joining:
         with transaction(self.connection):
             joined = self._join_nameless() if nameless(self.connection, NAMELESS) else []
             self._link_prompts()
+            mark_stored_prompts_of_forks(self.connection, uncompared(self.connection))
             mark_compared(self.connection)
         self._update_checked()
         return joined

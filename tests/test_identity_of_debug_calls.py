@@ -195,6 +195,19 @@ def test_repeated_calls_with_other_arguments_are_matched_by_their_results(announ
     ]
 
 
+def test_calls_with_the_same_arguments_are_matched_by_their_results(tmp_path: Path) -> None:
+    arguments = '{"filePath": "/home/ana/tides.csv"}'
+    write_session(tmp_path, [(f"call_{at}", "read_file", arguments, f"{FOUND} at {at}") for at in range(3)])
+    logged = [("", "read_file", arguments, f"{FOUND} at {at}") for at in range(3)]
+    logged[0] = ("", "read_file", '{"filePath": "/home/ana/tides.csv", "limit": 5}', f"{FOUND} at 0")
+    write_debug_log(tmp_path, logged, announces=True)  # type: ignore[arg-type]
+
+    found = read_one(tmp_path)
+
+    assert [call.id for call in calls_in(found)] == ["call_0", "call_1", "call_2"]
+    assert results_in(found) == [f"{FOUND} at {at}" for at in range(3)]
+
+
 def test_a_call_with_other_arguments_and_another_result_is_a_second_call(tmp_path: Path) -> None:
     write_session(tmp_path, [("call_1", "read_file", '{"filePath": "/home/ana/buoys.csv"}', FOUND)])
     other = ("", "read_file", '{"filePath": "/home/ana/cranes.csv"}', "Two cranes, one of them out of order")

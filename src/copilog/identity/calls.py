@@ -33,25 +33,17 @@ Pairs = dict[str, tuple[ToolCall, ToolCall]]
 
 def same_calls(mine: list[ToolCall], theirs: list[ToolCall]) -> Pairs:
     """Pair the calls that both have, by the other's id: by ids, else by tool and arguments, else by position."""
-    by_id = {name: call for call in mine for name in (call.id, *call.native_ids)}
-    same: Pairs = {}
-    for call in theirs:
-        own = next((by_id[name] for name in (call.id, *call.native_ids) if name in by_id), None)
-        if own is not None:
-            same[call.id] = (own, call)
-    if len(same) == len(theirs):
-        return same
-    _match(mine, theirs, same, have_same_arguments)
-    _match_by_position(mine, theirs, same)
-    _match_unasked(mine, theirs, same)
+    same = _same_by_id(mine, theirs)
+    if len(same) < len(theirs):
+        _match_without_id(mine, theirs, same)
     return same
 
 
 def same_calls_of_turn(mine: list[Message], theirs: list[Message]) -> Pairs:
     """Pair the calls that both traces of one turn have, also those with other arguments."""
     calls, others = _calls_in(mine), _calls_in(theirs)
-    same = same_calls(calls, others)
-    if len(same) == len(others) or len({id(own) for own, _ in same.values()}) == len(calls):
+    same = _same_by_id(calls, others)
+    if len(same) == len(others):
         return same
     texts, other_texts = _results_in(mine), _results_in(theirs)
 
@@ -60,17 +52,37 @@ def same_calls_of_turn(mine: list[Message], theirs: list[Message]) -> Pairs:
         is_distinctive = min(len(text), len(other)) >= DISTINCTIVE_LENGTH
         return is_distinctive and _have_different_writers(own, call) and _is_same_text(text, other)
 
-    def may_be_same(own: ToolCall, call: ToolCall) -> bool:
+    def may_have_same_result(own: ToolCall, call: ToolCall) -> bool:
         text, other = texts.get(own.id), other_texts.get(call.id)
         return not text or not other or _is_same_text(text, other)
 
     def have_similar_arguments(own: ToolCall, call: ToolCall) -> bool:
-        return may_be_same(own, call) and _have_different_writers(own, call) and _share_arguments(own, call)
+        return _have_different_writers(own, call) and _share_arguments(own, call)
 
-    _match(calls, others, same, have_similar_arguments)
-    _match(calls, others, same, have_same_result)
-    _match_between_neighbours(calls, others, same, may_be_same)
+    if texts and other_texts:  # of several calls with the same arguments each has its own result
+        _match(calls, others, same, lambda *pair: have_same_result(*pair) and _share_arguments(*pair))
+    _match_without_id(calls, others, same)
+    if len(same) < len(others) and len({id(own) for own, _ in same.values()}) < len(calls):
+        _match(calls, others, same, lambda *pair: may_have_same_result(*pair) and have_similar_arguments(*pair))
+        _match(calls, others, same, have_same_result)
+        _match_between_neighbours(calls, others, same, may_have_same_result)
     return same
+
+
+def _same_by_id(mine: list[ToolCall], theirs: list[ToolCall]) -> Pairs:
+    by_id = {name: call for call in mine for name in (call.id, *call.native_ids)}
+    same: Pairs = {}
+    for call in theirs:
+        own = next((by_id[name] for name in (call.id, *call.native_ids) if name in by_id), None)
+        if own is not None:
+            same[call.id] = (own, call)
+    return same
+
+
+def _match_without_id(mine: list[ToolCall], theirs: list[ToolCall], same: Pairs) -> None:
+    _match(mine, theirs, same, have_same_arguments)
+    _match_by_position(mine, theirs, same)
+    _match_unasked(mine, theirs, same)
 
 
 def is_recorded(name: str) -> bool:

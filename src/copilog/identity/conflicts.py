@@ -23,7 +23,7 @@ from copilog.similarity import without_blanks
 SHORTEST_TEXT = 4  # shorter texts are marks
 # Keys whose values are ids, names and marks of one writer: they are recorded elsewhere, or not meant for readers.
 NOT_TEXT = frozenset({
-    "kind", "native", "position", "extra", "id", "call_id", "round_id", "native_ids", "run_id", "tool_id",
+    "kind", "native", "position", "extra", "id", "call_id", "call_ids", "round_id", "native_ids", "run_id", "tool_id",
     "origin", "type", "status", "outcome", "verdicts", "evidence", "mime_type", "model", "language", "started_at",
     "uri", "path", "full_text_path", "cwd", "exit_code", "data",
 })  # fmt: skip

@@ -140,8 +140,8 @@ def _with_answer(mine: list[Message], theirs: list[Message], turn: Turn, *, is_c
 
 def _rest_after(said: str, also: str) -> str:
     """Return the rest of a text after its beginning, ignoring white space; empty if it begins otherwise."""
-    begun = without_blanks(said)
-    if not without_blanks(also).startswith(begun):
+    begun, whole = without_blanks(said), without_blanks(also)
+    if len(whole) == len(begun) or not whole.startswith(begun):
         return ""
     left = len(begun)
     for position, character in enumerate(also):

@@ -17,7 +17,7 @@ DETAIL_TABLES = (
     "queued_prompt",
 )  # fmt: skip
 # Version of the rows that `entries` makes. Rows of an earlier version are rebuilt from the document.
-ROWS_VERSION = 15
+ROWS_VERSION = 16
 # SQL for how a turn ends that was not answered.
 UNANSWERED = "('failed', 'cancelled')"
 UNNAMED = "(unnamed)"  # a sub-agent without a name

@@ -19,7 +19,7 @@ from copilog.store.estimated_spend import estimated_tokens
 from copilog.store.message_counts import NOWHERE, MessageCounts, Slot
 from copilog.store.model_calls import model_calls
 from copilog.store.payers import Payers
-from copilog.store.recorded import is_of_killed_run, tokens_of
+from copilog.store.recorded import is_of_cut_off_run, tokens_of
 from copilog.store.rows import SpendRow
 from copilog.store.segments import segments_of
 from copilog.store.spend_rows import Method, SpendRows
@@ -101,9 +101,9 @@ class Tokens:
     def _add_session(self, account: Account) -> None:
         """Spread totals over the turns that they cover: those of a `session.shutdown` over the turns of its run."""
         weights = Weights(self._accounts.turns.rows, self._talk)
-        has_killed = any(is_of_killed_run(usage) for _, usage in account.rows)
+        has_cut_off = any(is_of_cut_off_run(usage) for _, usage in account.rows)
         for _, usage in account.rows:
-            for numbers, turns in segments_of(usage, self._talk, without_killed=has_killed):
+            for numbers, turns in segments_of(usage, self._talk, without_cut_off=has_cut_off):
                 for turn in turns:
                     self._know(turn, numbers)
                 self._spread(usage, numbers, weights.places_of(usage.model, numbers.get("output", 0), turns))

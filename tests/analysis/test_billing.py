@@ -31,8 +31,22 @@ from copilog.analysis.prices import PricedModel, PriceTable, UnitPrice, price_ta
 from copilog.analysis.selection import Selection, choose
 from copilog.analysis.tokens import as_if, tokens
 from copilog.errors import UsageError
-from copilog.model import Conversation, Message, Model, Text, Timing, Turn, TurnError, Usage, Workspace
+from copilog.model import (
+    Conversation,
+    Message,
+    Model,
+    Round,
+    SubAgent,
+    Text,
+    Timing,
+    ToolCall,
+    Turn,
+    TurnError,
+    Usage,
+    Workspace,
+)
 from copilog.store.archive import Archive
+from tests.sources.cli_builders import Log, read_cleanly
 from tests.stored import concluded_entry
 
 GPT = PricedModel(name="x/gpt-5", prices=[UnitPrice(input=2, output=10, cache_read=0.2, cache_write=2)])
@@ -271,12 +285,101 @@ def test_model_may_have_the_prices_of_another(measured: Any) -> None:
     assert by_name(section.by_model)["odd"].dollars == (20 * 2 + 2 * 10) / 1e6
 
 
-def test_long_prompts_have_a_price_of_their_own(measured: Any) -> None:
-    longer = LongPrice(above=200_000, input=4, output=20, cache_read=0.4)
-    section = measured(Plan(prices={"gpt-5": OwnPrice(long=longer)}))
+LONG = Plan(prices={"gpt-5": OwnPrice(long=LongPrice(above=200_000, input=4, output=20, cache_read=0.4))})
 
-    assert section.by_turn[0].dollars == 0.96  # twice as much
-    assert by_name(section.by_day)["2026-05-30"].dollars == 0.003  # a short prompt
+
+def with_usage(name: str, *usages: Usage, rounds: int = 0) -> Conversation:
+    one = turn(0, datetime(2026, 6, 2, 12, tzinfo=UTC), usages[0], usage=[*usages[1:]])
+    one.request_id, one.rounds = name, [Round() for _ in range(rounds)]
+    return Conversation(id=f"vscode:{name}", source="vscode-session", turns=[one], messages=said([one]))
+
+
+def test_long_prompts_have_a_price_of_their_own(archive: Archive, measured: Any) -> None:
+    """Two calls of a turn: 300,000 in, 1,000 out at 4 and 20 dollars; 100,000 in, 2,000 out at 2 and 10."""
+    calls = [
+        Usage(model="gpt-5", input=given, output=answered, scope="call", source="records")
+        for given, answered in ((300_000, 1_000), (100_000, 2_000))
+    ]
+    archive.put(concluded_entry(with_usage("calls", *calls)), "made up")
+
+    row = {row.id: row for row in measured(LONG).by_turn}["vscode:calls#1"]
+
+    assert (row.calls, row.input) == (2, 400_000)
+    assert row.dollars == pytest.approx(1.2 + 0.02 + 0.2 + 0.02)
+    assert row.averaged_dollars is None
+
+
+@pytest.mark.parametrize(
+    ("rounds", "dollars", "averaged"),
+    [
+        (2, 1.8, 1.8),  # 225,000 tokens each on average: 450,000 at 4 dollars
+        (3, 0.9, 0.9),  # 150,000 each, at 2 dollars
+        (1, 1.8, None),  # one call: its own prompt
+        (0, 0.9, 0.9),  # nobody knows how many: the usual price
+    ],
+)
+def test_total_of_several_calls_is_priced_by_their_average_prompt(
+    archive: Archive, measured: Any, rounds: int, dollars: float, averaged: float | None
+) -> None:
+    total = Usage(model="gpt-5", input=450_000, output=0, source="modelTotals")
+    archive.put(concluded_entry(with_usage("total", total, rounds=rounds)), "made up")
+
+    row = {row.id: row for row in measured(LONG).by_turn}["vscode:total#1"]
+
+    assert (row.dollars, row.averaged_dollars) == (pytest.approx(dollars), averaged and pytest.approx(averaged))
+
+
+def test_short_prompts_of_a_run_have_the_usual_price(archive: Archive, measured: Any, tmp_path: Path) -> None:
+    """1,000,000 tokens in ten calls of the main model, and 30,000 in three of another: no prompt is long."""
+    usages = {"gpt-5": (10, 1_000_000, 900), "mini": (3, 30_000, 100)}
+    metrics = {
+        model: {"requests": {"count": count, "cost": 0}, "usage": {"inputTokens": given, "outputTokens": answered}}
+        for model, (count, given, answered) in usages.items()
+    }
+    log = Log().start(selectedModel="gpt-5").ask().say(model="gpt-5").shut_down(modelMetrics=metrics)
+    archive.put(concluded_entry(read_cleanly(tmp_path / "log", log)), "made up")
+
+    (row,) = [row for row in measured(LONG).by_turn if row.id and row.id.startswith("cli:")]
+
+    assert row.calls == 13
+    assert row.dollars == pytest.approx(2 + 0.009)  # and not twice as much; mini has no price
+    assert row.averaged_dollars == row.dollars
+
+
+def credits_of_subagent(amount: float, *, own: Usage | None = None) -> Conversation:
+    """Return a turn whose totals are 100,000 tokens in: 20 credits. Its sub-agent records credits."""
+    made = with_usage("delegated", Usage(model="gpt-5", input=100_000, output=0, source="modelTotals"))
+    call = ToolCall(id="T", name="runSubagent", subagent=SubAgent(name="Explore", extra={"credits": amount}))
+    made.messages.append(Message(role="assistant", parts=[call], turn=0))
+    if own is not None:
+        made.turns[0].usage.append(own)
+    return made
+
+
+def test_credits_of_a_subagent_are_not_computed_again_and_the_rest_is(archive: Archive, measured: Any) -> None:
+    archive.put(concluded_entry(credits_of_subagent(5)), "made up")
+
+    row = {row.id: row for row in measured().by_turn}["vscode:delegated#1"]
+
+    # 100,000 tokens at 2 dollars a million are 0.2 dollars or 20 credits, of which 5 are recorded.
+    assert (row.credits, row.computed_credits) == (5, 15)
+
+
+def test_subagent_with_tokens_of_its_own_has_no_part_in_those_of_its_turn(archive: Archive, measured: Any) -> None:
+    own = Usage(model="gpt-5", input=20_000, output=0, source="modelTotals", parent_call_id="T")
+    archive.put(concluded_entry(credits_of_subagent(5, own=own)), "made up")
+
+    row = {row.id: row for row in measured().by_turn}["vscode:delegated#1"]
+
+    assert (row.input, row.credits, row.computed_credits) == (120_000, 5, 20)
+
+
+def test_subagent_with_more_credits_than_its_turn_costs_leaves_none(archive: Archive, measured: Any) -> None:
+    archive.put(concluded_entry(credits_of_subagent(30)), "made up")
+
+    row = {row.id: row for row in measured().by_turn}["vscode:delegated#1"]
+
+    assert (row.credits, row.computed_credits) == (30, 0)
 
 
 def test_discount_of_a_contract_lowers_dollars_and_not_credits(measured: Any) -> None:

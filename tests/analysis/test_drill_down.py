@@ -43,7 +43,7 @@ NOT_SUMMED = {
     **{
         f"tokens.credits.{table}.{name}": "what rows of tokens.* add up to, by two keys"
         for table in ("weeks", "repositories", "outcomes")
-        for name in ("recorded", "computed", "estimated", "at_least", "month", "before")
+        for name in ("recorded", "computed", "estimated", "at_least", "at_most", "month", "before")
     },
     "tokens.input_turns": "turns that have a number in common, which their rows have only together",
     "tokens.credit_turns": "turns that have a number in common, which their rows have only together",
@@ -57,6 +57,9 @@ NOT_SUMMED = {
     "tokens.at_least.input": "the low end of a range, whose likely value is summed",
     "tokens.at_least.output": "likewise",
     "tokens.at_least.dollars": "likewise",
+    "tokens.at_most.input": "the high end, likewise",
+    "tokens.at_most.output": "likewise",
+    "tokens.at_most.dollars": "likewise",
     "models.models.share": "a part of what other rows have",
     "time.longest_streak": "days in a row",
     "time.current_streak": "days in a row",

@@ -8,19 +8,31 @@ day, model, agent and source, for all other tables. SQLite would have to sort al
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import date, timedelta
 from itertools import groupby
-from operator import add, itemgetter
+from operator import itemgetter
 from typing import Any, NamedTuple
 
+from copilog.analysis.cells import (
+    AT,
+    CACHEABLE,
+    COUNTS,
+    FIELDS,
+    RECORDED,
+    Cell,
+    Numbers,
+    Row,
+    is_known,
+    sum_of_two,
+)
 from copilog.analysis.facts import DIGITS
 from copilog.analysis.figures import OriginRow, SpendRow
 from copilog.analysis.model_names import ModelNames
 from copilog.analysis.name_keys import Spellings
 from copilog.analysis.numbers import added
-from copilog.analysis.plans import CREDITS_OF_A_DOLLAR, system_sql
-from copilog.analysis.prices import PricedModel, PriceTable, UnitPrice
+from copilog.analysis.plans import system_sql
+from copilog.analysis.prices import PricedModel, PriceTable
 from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.derive.model_names import key_of
 
@@ -32,35 +44,7 @@ PAYERS = {"copilot": "Copilot", "own key": "own key", "unknown": "unknown payer"
 OUTCOMES = ("kept", "undone", "failed", "cancelled", "asked again", "unknown")
 SYSTEMS = {"credits": "AI credits", "requests": "premium requests"}
 
-# The numbers of a row. Unknown is not 0: `known` counts, in bits as in KNOWN, the rows that have each of them.
-COUNTS = (
-    "input", "output", "cache_read", "cache_write", "reasoning", "calls", "estimated_input", "estimated_output",
-    "spread", "unpriced",
-)  # fmt: skip
-AMOUNTS = (
-    "premium_requests",
-    "unanswered_requests",
-    "credits",
-    "spread_credits",
-    "computed_credits",
-    "dollars",
-    "estimated_dollars",
-)  # may be fractions
-CACHEABLE = "cacheable"  # input of rows with recorded cache reads
-FIELDS = (*COUNTS, *AMOUNTS)
-NUMBERS = (*FIELDS, CACHEABLE, "known")
-AT = {name: place for place, name in enumerate(NUMBERS)}
-WIDTH = 40  # bits of `known` for each field: there are fewer than 2**40 rows
-KNOWN = {name: 1 << WIDTH * place for place, name in enumerate(FIELDS)}
-
-Numbers = tuple[float, ...]  # as NUMBERS
-Row = tuple[Any, ...]  # as the query of `spent` returns it
-Tally = dict[Any, Numbers]  # by name: conversations, turns, then as above
-
-
-def is_known(numbers: Numbers, name: str) -> bool:
-    """Return whether any of the summed rows has a number of this name."""
-    return bool(int(numbers[-1]) >> WIDTH * AT[name] & (1 << WIDTH) - 1)
+Tally = dict[Any, Numbers]  # by name: conversations, turns, then as NUMBERS
 
 
 class Of(NamedTuple):
@@ -72,121 +56,6 @@ class Of(NamedTuple):
     repository: str | None
     branch: str | None
     source: str
-
-
-class EstimateRange(NamedTuple):
-    """The lower ends of estimated rows, and their likely cost; before a discount."""
-
-    input: float = 0
-    output: float = 0
-    dollars: float = 0
-    likely_dollars: float = 0
-
-
-class Cell:
-    """Rows of all conversations that are equal except for their numbers."""
-
-    __slots__ = (
-        "agent", "computes_credits", "conversations", "day", "discount", "has_credits", "is_unanswered", "method",
-        "model", "numbers", "outcome", "payer", "price", "range", "repository", "source", "subagent", "system",
-        "turns",
-    )  # fmt: skip
-
-    def __init__(self, key: Row, table: PriceTable | None, discount: float, every_model: PricedModel | None) -> None:
-        (
-            self.day, self.model, self.agent, self.subagent, self.source, self.method,
-            self.payer, self.system, self.has_credits, self.outcome, self.repository,
-        ) = key  # fmt: skip
-        self.price = (
-            every_model.price_at(self.day)
-            if every_model is not None
-            else table.price_at(self.model, self.day)
-            if table is not None
-            else None
-        )
-        self.discount = discount
-        self.is_unanswered = self.outcome in ("failed", "cancelled")
-        is_new = self.payer == "copilot" and self.system == "credits"
-        self.computes_credits = every_model is not None or (is_new and not self.has_credits)
-        self.numbers: Numbers | None = None
-        self.range = EstimateRange()
-        self.conversations: set[int] = set()
-        self.turns: set[int] = set()
-
-    def add(self, conversation: int, turn: int, numbers: Numbers) -> None:
-        self.numbers = _sum(self.numbers, numbers)
-        self.conversations.add(conversation)
-        if turn != NO_TURN:
-            self.turns.add(conversation << 32 | turn)
-
-    def add_range(self, used: Sequence[float], least_given: float, least_answered: float) -> None:
-        """Add the lower end of an estimate, and its least and likely cost at list prices without a discount."""
-        given, answered, read, written, *_ = used
-        low = likely = 0.0
-        if self.price is not None:
-            likely = _cost_at(self.price, given, answered, read, written)
-            share = least_given / given if given else 0.0
-            low = share * _cost_at(self.price, given, 0, read, written)
-            low += _cost_at(self.price, 0, least_answered, 0, 0)
-        self.range = EstimateRange(*map(add, self.range, (least_given, least_answered, low, likely)))
-
-    def estimated_credits(self) -> tuple[float, float] | None:
-        """Return the credits of an estimate, likely and at least; None unless credits are computed for this cell."""
-        if self.method != "estimated" or not self.computes_credits or self.price is None:
-            return None
-        return self.range.likely_dollars * CREDITS_OF_A_DOLLAR, self.range.dollars * CREDITS_OF_A_DOLLAR
-
-    def priced(self, used: Sequence[float], known: int, is_asked: bool) -> Numbers:
-        """Return the usage of a row as NUMBERS, with its cost on the cell's day if the cell has a price.
-
-        `is_asked`: prices are requested, so tokens without a price count as unpriced.
-        """
-        if self.method == "estimated":
-            return self._estimated(used, known)
-        given, answered, read, written, reasoned, calls, requests, paid = used
-        dollars, computed, unpriced, bits = 0.0, 0.0, 0.0, _BITS[known]
-        if given or answered:
-            if self.price is not None:
-                cost = self._cost(given, answered, read, written, calls)
-                dollars = cost * (1 - self.discount)
-                bits += KNOWN["dollars"]
-                if self.computes_credits:
-                    computed = cost * CREDITS_OF_A_DOLLAR
-                    bits += KNOWN["computed_credits"]
-            elif is_asked:
-                unpriced = given + answered
-        spread = given + answered if self.method == "spread" else 0
-        spread_credits = paid if self.method == "spread" else 0
-        bits += (KNOWN["spread"] if spread else 0) + (KNOWN["spread_credits"] if spread_credits else 0)
-        answered_requests, unanswered = (0.0, requests) if self.is_unanswered else (requests, 0.0)
-        if self.is_unanswered and known & _HAS_REQUESTS:
-            bits += KNOWN["unanswered_requests"] - KNOWN["premium_requests"]
-        counts = (given, answered, read, written, reasoned, calls, 0, 0, spread, unpriced)
-        cacheable = given if known & _HAS_CACHE else 0
-        return (*counts, answered_requests, unanswered, paid, spread_credits, computed, dollars, 0, cacheable, bits)
-
-    def _cost(self, given: float, answered: float, read: float, written: float, calls: float) -> float:
-        """Return the cost in dollars at list prices, on the assumption that all prompts of a row are equally long."""
-        assert self.price is not None
-        price = self.price.of_prompts(given / max(calls, 1)) if self.price.long is not None else self.price
-        return _cost_at(price, given, answered, read, written)
-
-    def _estimated(self, used: Sequence[float], known: int) -> Numbers:
-        """Return estimated usage in the estimated fields. Likely cache reads lower its cost, but are not counted.
-
-        Prompts are assumed to be short: programs compact the history before a prompt gets long.
-        """
-        given, answered, read, written, _, calls, *_ = used
-        dollars, bits = 0.0, _ESTIMATED_BITS[known]
-        if self.price is not None and (given or answered):
-            dollars = _cost_at(self.price, given, answered, read, written) * (1 - self.discount)
-            bits += KNOWN["estimated_dollars"]
-        return (0, 0, 0, 0, 0, calls, given, answered, 0, 0, 0, 0, 0, 0, 0, 0, dollars, 0, bits)
-
-
-def _cost_at(price: UnitPrice, given: float, answered: float, read: float, written: float) -> float:
-    cached = read * price.cache_read + written * price.cache_write
-    return (max(given - read - written, 0) * price.input + cached + answered * price.output) / 1e6
 
 
 # Keys that are the same for an entire conversation, and those of a cell. None: the row is left out.
@@ -251,7 +120,7 @@ class Tallies:
         turns: dict[int, Numbers] = {}
         for conversation, turn, cell, numbers in rows:
             cell.add(conversation, turn, numbers)
-            turns[turn] = _sum(turns.get(turn), numbers)
+            turns[turn] = sum_of_two(turns.get(turn), numbers)
         return turns
 
     def _note_coverage(self, turns: dict[int, Numbers]) -> None:
@@ -270,7 +139,7 @@ class Tallies:
             tally, name = self._tallies[by], BY_CONVERSATION[by](of)
             if name is None:
                 continue
-            tally[name] = _sum(tally.get(name), whole)
+            tally[name] = sum_of_two(tally.get(name), whole)
 
     def _add_skills(self, turns: dict[int, Numbers], skills: dict[int, set[str]]) -> None:
         """Add to each skill all usage of the turns in which it was loaded."""
@@ -280,7 +149,7 @@ class Tallies:
                 found.setdefault(name, []).append(turns[turn])
         for name, several in found.items():
             tally = self._tallies["skill"]
-            tally[name] = _sum(tally.get(name), (1, len(several), *_sum_of(several)))
+            tally[name] = sum_of_two(tally.get(name), (1, len(several), *_sum_of(several)))
 
     def _add_cells(self, by: str) -> None:
         """Add the cells by a key; each conversation counts once under a name, and so does each turn."""
@@ -375,20 +244,11 @@ class Tallies:
 
 
 _USED, _KNOWN = 13, 21  # positions in a row: of the first number, and of the bits that say which numbers are known
-_RECORDED = ("input", "output", "cache_read", "cache_write", "reasoning", "calls", "premium_requests", "credits")
-_HAS_CACHE, _HAS_REQUESTS = 1 << _RECORDED.index("cache_read"), 1 << _RECORDED.index("premium_requests")
-# The known numbers of a row, as bits by _RECORDED -> as bits of `known`.
-_BITS = [
-    sum(KNOWN[name] for place, name in enumerate(_RECORDED) if mask >> place & 1) for mask in range(1 << len(_RECORDED))
-]
-# The same for estimated rows: only their input, output and calls count.
-_LIKELY = {"input": "estimated_input", "output": "estimated_output", "calls": "calls"}
-_ESTIMATED_BITS = [
-    sum(KNOWN[_LIKELY[name]] for place, name in enumerate(_RECORDED) if mask >> place & 1 and name in _LIKELY)
-    for mask in range(1 << len(_RECORDED))
-]
-_COUNTED = ", ".join(f"coalesce(s.{name}, 0)" for name in _RECORDED)
-_IS_KNOWN = " + ".join(f"(s.{name} IS NOT NULL) * {1 << place}" for place, name in enumerate(_RECORDED))
+_ENDS = ", ".join(
+    f"coalesce(s.{name}, 0)" for name in ("input_at_least", "input_at_most", "output_at_least", "output_at_most")
+)
+_COUNTED = ", ".join(f"coalesce(s.{name}, 0)" for name in RECORDED)
+_IS_KNOWN = " + ".join(f"(s.{name} IS NOT NULL) * {1 << place}" for place, name in enumerate(RECORDED))
 
 
 def spent(
@@ -399,11 +259,12 @@ def spent(
     Cells are stored in `cells`, so that equal ones are the same object.
     """
     chosen.note_outcomes()
+    prompts = "s.prompts" if _has_long_prices(table, every_model) else "NULL"
     rows = chosen.connection.execute(
         f"""
         SELECT c.conversation, t.turn, t.day, s.model, s.agent, s.subagent, s.source, s.method, s.payer,
                {system_sql(chosen.plan, "s.billing", "t.at")}, s.has_credits, t.outcome, c.repository,
-               {_COUNTED}, {_IS_KNOWN}, coalesce(s.input_at_least, 0), coalesce(s.output_at_least, 0)
+               {_COUNTED}, {_IS_KNOWN}, {prompts}, coalesce(s.credits_within, 0), {_ENDS}
         FROM temp.chosen AS c
         CROSS JOIN spend AS s ON s.conversation = c.conversation
         CROSS JOIN temp.chosen_turn AS t ON t.conversation = s.conversation AND t.turn = coalesce(s.turn, {NO_TURN})
@@ -417,8 +278,14 @@ def spent(
         if cell is None:
             cell = cells[key] = Cell(key, table, chosen.plan.discount, every_model)
         if cell.method == "estimated":
-            cell.add_range(row[_USED:_KNOWN], *row[_KNOWN + 1 :])
-        yield row[0], row[1], cell, cell.priced(row[_USED:_KNOWN], row[_KNOWN], is_asked)
+            cell.add_range(row[_USED:_KNOWN], row[_KNOWN + 3 :])
+        yield row[0], row[1], cell, cell.priced(row[_USED:_KNOWN], row[_KNOWN], is_asked, *row[_KNOWN + 1 : _KNOWN + 3])
+
+
+def _has_long_prices(table: PriceTable | None, every_model: PricedModel | None) -> bool:
+    """Return whether any model has a price for long prompts, so that prompts of calls have to be read."""
+    models = [every_model] if every_model is not None else table.models.values() if table is not None else ()
+    return any(price.long is not None for model in models if model is not None for price in model.prices)
 
 
 def conversations_of(connection: sqlite3.Connection) -> dict[int, Of]:
@@ -440,10 +307,6 @@ def loaded_skills(connection: sqlite3.Connection) -> dict[int, dict[int, set[str
 
 
 # --- sums ---------------------------------------------------------------------------------------------------------
-
-
-def _sum(before: Numbers | None, numbers: Numbers) -> Numbers:
-    return numbers if before is None else tuple(map(add, before, numbers))
 
 
 def _sum_of(several: Collection[Numbers]) -> Numbers:

@@ -11,8 +11,9 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from copilog.analysis.billing_months import month_of
-from copilog.analysis.breakdowns import AT, NO_MODEL, NO_REPOSITORY, OUTCOMES, Cell, is_known, monday_of
-from copilog.analysis.figures import AtLeast, CreditRow, CreditsSection
+from copilog.analysis.breakdowns import NO_MODEL, NO_REPOSITORY, OUTCOMES, monday_of
+from copilog.analysis.cells import AT, Cell, is_known
+from copilog.analysis.figures import CreditRow, CreditsSection, EstimateEnd
 from copilog.analysis.numbers import added
 from copilog.derive.model_names import key_of
 
@@ -28,14 +29,16 @@ class _Sum(NamedTuple):
     computed: float | None = None
     estimated: float | None = None
     at_least: float | None = None
+    at_most: float | None = None
 
     def plus(self, cell: Cell) -> _Sum:
-        likely, least = cell.estimated_credits() or (None, None)
+        least, likely, most = cell.estimated_credits() or (None, None, None)
         return _Sum(
             _more(self.recorded, cell, "credits"),
             _more(self.computed, cell, "computed_credits"),
             added(self.estimated, likely),
             added(self.at_least, least),
+            added(self.at_most, most),
         )
 
     @property
@@ -80,16 +83,25 @@ def credits_section(cells: Iterable[Cell], shown: Callable[[str], str], today: d
     )
 
 
-def at_least(cells: Iterable[Cell]) -> AtLeast | None:
-    """Return the lower end of the estimates; None if nothing is estimated."""
+def ends_of(cells: Iterable[Cell]) -> tuple[EstimateEnd, EstimateEnd] | None:
+    """Return the lower and the upper end of the estimates; None if nothing is estimated."""
     estimated = [cell for cell in cells if cell.method == "estimated"]
     if not estimated:
         return None
-    dollars = [cell.range.dollars * (1 - cell.discount) for cell in estimated if cell.price is not None]
-    return AtLeast(
-        input=int(sum(cell.range.input for cell in estimated)),
-        output=int(sum(cell.range.output for cell in estimated)),
-        dollars=round(sum(dollars), DIGITS) if dollars else None,
+    ranges = [(cell.range, 1 - cell.discount) for cell in estimated if cell.price is not None]
+    low = round(sum(one.dollars * part for one, part in ranges), DIGITS) if ranges else None
+    high = round(sum(one.most_dollars * part for one, part in ranges), DIGITS) if ranges else None
+    return (
+        EstimateEnd(
+            input=int(sum(cell.range.input for cell in estimated)),
+            output=int(sum(cell.range.output for cell in estimated)),
+            dollars=low,
+        ),
+        EstimateEnd(
+            input=int(sum(cell.range.most_input for cell in estimated)),
+            output=int(sum(cell.range.most_output for cell in estimated)),
+            dollars=high,
+        ),
     )
 
 
@@ -110,6 +122,7 @@ def _row(key: Key, found: _Sum, *, month: _Sum | None = None, before: _Sum | Non
         computed=_rounded(found.computed),
         estimated=_rounded(found.estimated),
         at_least=_rounded(found.at_least),
+        at_most=_rounded(found.at_most),
         month=_rounded(month.total) if month is not None else None,
         before=_rounded(before.total) if before is not None else None,
     )

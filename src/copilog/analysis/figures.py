@@ -34,17 +34,19 @@ class SpendRow(Figures, kw_only=True):
     spread: int | None = None  # the recorded tokens that are parts of a total of several turns
     premium_requests: float | None = None  # of turns that were answered
     unanswered_requests: float | None = None  # premium requests of turns that failed or were cancelled
+    spread_requests: float | None = None  # the part of those of answered turns that is divided among turns
     credits: float | None = None  # recorded
     spread_credits: float | None = None  # the part of them that is divided among turns
     computed_credits: float | None = None  # of tokens without recorded credits, at list prices
     dollars: float | None = None  # recorded tokens at list prices; None if no model has a price
+    averaged_dollars: float | None = None  # the part whose price, of long prompts or not, was chosen by an average
     estimated_dollars: float | None = None  # the same of estimated tokens
     unpriced: int = 0  # recorded tokens of models without a price
     id: str | None = None  # what `copilog show` takes, for conversations and turns
 
 
-class AtLeast(Figures, kw_only=True):
-    """The lower end of the estimates of tokens that were not recorded. Likely numbers are in the estimated fields."""
+class EstimateEnd(Figures, kw_only=True):
+    """An end of the estimates of tokens that were not recorded. Likely numbers are in the estimated fields."""
 
     input: int = 0
     output: int = 0
@@ -109,6 +111,7 @@ class CreditRow(Figures, kw_only=True):
     computed: float | None  # at list prices, if none are recorded
     estimated: float | None = None  # likely, of tokens that are not recorded either
     at_least: float | None = None  # the lower end of that estimate
+    at_most: float | None = None  # the upper end
     month: float | None = None  # recorded and computed in the present billing month: of repositories
     before: float | None = None  # recorded and computed in the period before
 
@@ -147,7 +150,8 @@ class TokensSection(Figures, kw_only=True):
     credits: CreditsSection
     composition: list[ShareRow]
     origins: list[OriginRow]
-    at_least: AtLeast | None = None
+    at_least: EstimateEnd | None = None
+    at_most: EstimateEnd | None = None
     prices: Prices | None = None
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from copilog.analysis.allowance import month_to_date
 from copilog.analysis.breakdowns import BY_CELL, BY_CONVERSATION, Tallies
-from copilog.analysis.credits import at_least, credits_section
+from copilog.analysis.credits import credits_section, ends_of
 from copilog.analysis.facts import CHOSEN_CALLS, DIGITS, DISTINCT, Aggregate, Amount, SqlTable
 from copilog.analysis.figures import Prices, ShareRow, SpendRow, TokensSection
 from copilog.analysis.prices import PriceTable, price_table
@@ -40,6 +40,7 @@ def tokens(chosen: Chosen, *, limit: int | None = 20, prices: bool = True, cache
     tallies = Tallies(ASKED_FOR, limit, table)
     tallies.add_all(chosen)
     by_day = tallies.rows("day")
+    least, most = ends_of(tallies.cells()) or (None, None)
     today = chosen.now.astimezone(chosen.selection.zone).date()
     return TokensSection(
         total=next(iter(tallies.rows("total")), SpendRow(name="total")),
@@ -65,7 +66,8 @@ def tokens(chosen: Chosen, *, limit: int | None = 20, prices: bool = True, cache
         credits=credits_section(tallies.cells(), tallies.shown_model, today, chosen.plan.billing_day),
         composition=_composition(chosen),
         origins=tallies.origins(),
-        at_least=at_least(tallies.cells()),
+        at_least=least,
+        at_most=most,
         prices=_prices_of(models, table, chosen.plan.discount),
     )
 

@@ -13,7 +13,7 @@ from copilog.cli.tables import cell, duration, money, print_table, short_number
 from copilog.derive.line_counts import line_counts_text
 
 if TYPE_CHECKING:
-    from copilog.analysis.figures import ActivityRow, AtLeast, Prices, SpendRow, Stats, TokensSection, WorkSection
+    from copilog.analysis.figures import ActivityRow, EstimateEnd, Prices, SpendRow, Stats, TokensSection, WorkSection
     from copilog.cli.common import Settings
 
 HEIGHTS = " ▁▂▃▄▅▆▇█"
@@ -158,7 +158,7 @@ def _bills(tokens: TokensSection) -> Iterator[str]:
         yield f"AI credits: {' + '.join(known)}"
 
 
-def _dollars(total: SpendRow, prices: Prices | None, least: AtLeast | None) -> Iterator[str]:
+def _dollars(total: SpendRow, prices: Prices | None, least: EstimateEnd | None) -> Iterator[str]:
     if prices is None or (total.dollars is None and total.estimated_dollars is None):
         return
     dollars = [money(total.dollars)] if total.dollars is not None else []

@@ -14,10 +14,10 @@ TEXT_COLUMNS = ("title", "user", "answer", "thinking", "arguments", "result", "p
 # Tables with one row or more for a conversation, whose first column is its rowid.
 DETAIL_TABLES = (
     "turn", "tool_call", "file_edit", "token_usage", "skill", "trace", "spend", "prompt_share", "relation",
-    "queued_prompt",
+    "queued_prompt", "estimate_sample",
 )  # fmt: skip
 # Version of the rows that `entries` makes. Rows of an earlier version are rebuilt from the document.
-ROWS_VERSION = 14
+ROWS_VERSION = 15
 # SQL for how a turn ends that was not answered.
 UNANSWERED = "('failed', 'cancelled')"
 # Views for users and data frames.
@@ -458,15 +458,42 @@ MIGRATIONS: tuple[str, ...] = (
         FROM spend AS s JOIN conversation AS c ON c.rowid = s.conversation
         LEFT JOIN turn AS t ON t.conversation = s.conversation AND t.position = s.turn;
     """,
+    """
+    ALTER TABLE spend ADD COLUMN prompts TEXT;             -- JSON: [input, output, cache_read, cache_write] by call
+    ALTER TABLE spend ADD COLUMN credits_within REAL;      -- recorded credits of sub-agents that used a part of it
+    ALTER TABLE spend ADD COLUMN input_at_most INTEGER;    -- of an estimate
+    ALTER TABLE spend ADD COLUMN output_at_most INTEGER;
+    ALTER TABLE spend ADD COLUMN replay TEXT;              -- JSON: the calls that an estimate replays
+    ALTER TABLE spend ADD COLUMN is_calibrated INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX spend_uncalibrated ON spend (conversation) WHERE replay IS NOT NULL AND NOT is_calibrated;
+    CREATE TABLE estimate_sample (         -- what a conversation records of its tokens: estimates are calibrated by it
+        conversation INTEGER NOT NULL, position INTEGER NOT NULL, sample TEXT NOT NULL,  -- JSON
+        PRIMARY KEY (conversation, position)
+    ) WITHOUT ROWID;
+    CREATE TRIGGER sample_added AFTER INSERT ON estimate_sample
+        BEGIN INSERT OR IGNORE INTO meta VALUES ('calibration is stale', ''); END;
+    CREATE TRIGGER sample_removed AFTER DELETE ON estimate_sample
+        BEGIN INSERT OR IGNORE INTO meta VALUES ('calibration is stale', ''); END;
+    CREATE TABLE calibration (             -- the parameters of estimates
+        name TEXT PRIMARY KEY,
+        low REAL NOT NULL, likely REAL NOT NULL, high REAL NOT NULL,
+        conversations INTEGER NOT NULL     -- of the user that it is calculated from; 0: a default
+    ) WITHOUT ROWID;
+    DROP VIEW spending;
+    CREATE VIEW spending AS
+        SELECT c.id AS conversation, s.position, s.turn, s.at, s.model, s.agent, s.subagent, s.parent_call_id, s.input,
+               s.output, s.cache_read, s.cache_write, s.reasoning, s.calls, s.premium_requests, s.credits,
+               s.credits_within, s.input_at_least, s.input_at_most, s.output_at_least, s.output_at_most, s.payer,
+               s.billing, s.has_credits, s.source, s.method, t.superseded
+        FROM spend AS s JOIN conversation AS c ON c.rowid = s.conversation
+        LEFT JOIN turn AS t ON t.conversation = s.conversation AND t.position = s.turn;
+    """,
 )
 
 
 def is_counted(row: str, turn: str = "turn") -> str:
-    """Return SQL that holds for rows, named `row`, of turns that count, and for rows without a turn.
-
-    The index has only superseded turns: it is mostly empty, so the test costs nothing.
-    """
-    return (  # only internal names
+    """Return SQL that holds for rows, named `row`, of turns that count, and for rows without a turn."""
+    return (  # only internal names; the index has only superseded turns, so the test costs nothing
         "NOT EXISTS (SELECT 1 FROM turn AS superseded INDEXED BY turn_superseded"  # noqa: S608
         f" WHERE superseded.conversation = {row}.conversation AND superseded.position = {row}.{turn}"
         " AND superseded.superseded IS NOT NULL)"

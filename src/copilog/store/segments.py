@@ -76,19 +76,19 @@ def beyond_records(rows: list[Counted], whole: list[Usage], talk: MessageCounts)
                 yield Usage(**left, model=total.model, scope="session", source=SHUTDOWN), turns
 
 
-def requests_in_runs(whole: list[Usage], talk: MessageCounts) -> Iterator[tuple[int, set[int]]]:
-    """Yield the number of calls that the totals of each run count, for all models together, with its turns."""
+def requests_in_runs(whole: list[Usage], talk: MessageCounts) -> Iterator[tuple[str, int, set[int]]]:
+    """Yield the number of calls that the totals of each run count for each model, with the turns of the run."""
     totals = [usage for usage in whole if usage.source == SHUTDOWN and usage.scope == "session" and usage.model]
     cut_off = talk.cut_off if any(map(is_of_cut_off_run, whole)) else set()
+    if len(talk.runs) > 1 and not any(map(_added, totals)):
+        return
     for number, run in enumerate(talk.runs):
-        turns = run - cut_off or run
-        counts = [
-            _number_of(added, number, "requests") if (added := _added(usage)) else (usage.extra or {}).get("requests")
-            for usage in totals
-        ]
-        requests = sum(count for count in counts if isinstance(count, int))
-        if requests and (len(talk.runs) == 1 or any(map(_added, totals))):
-            yield requests, turns or set(talk.turns)
+        turns = run - cut_off or run or set(talk.turns)
+        for usage in totals:
+            added = _added(usage)
+            requests = _number_of(added, number, "requests") if added else (usage.extra or {}).get("requests")
+            if isinstance(requests, int) and requests > 0 and usage.model:
+                yield usage.model, requests, turns
 
 
 class Bill(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from copilog.analysis.figures import ActivityRow, AtLeast, Stats, TimeSection
+from copilog.analysis.figures import ActivityRow, EstimateEnd, Stats, TimeSection
 from copilog.analysis.numbers import added
 from copilog.render import charts
 from copilog.render.report import amounts
@@ -57,7 +57,7 @@ def overview(stats: Stats) -> Section:
 
 def _cost_figures(stats: Stats) -> list[Figure]:
     total = stats.tokens.total
-    least = stats.tokens.at_least or AtLeast()
+    least = stats.tokens.at_least or EstimateEnd()
     estimated = added(total.estimated_input, total.estimated_output)
     more = f"; {amounts.estimate(estimated, least.input + least.output, amounts.short)} more are estimated"
     tokens = Figure(

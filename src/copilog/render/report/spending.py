@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from copilog.analysis.figures import AtLeast, OriginRow, Prices, ShareRow, SpendRow, Stats, TokensSection
+from copilog.analysis.figures import EstimateEnd, OriginRow, Prices, ShareRow, SpendRow, Stats, TokensSection
 from copilog.analysis.numbers import added
 from copilog.render import charts
 from copilog.render.report import amounts
@@ -65,7 +65,7 @@ def spending(stats: Stats) -> Section:
 
 
 def _figures(tokens: TokensSection) -> Figures:
-    total, least = tokens.total, tokens.at_least or AtLeast()
+    total, least = tokens.total, tokens.at_least or EstimateEnd()
     made = [
         Figure("Input", amounts.short(total.input), f"{amounts.short(total.cache_read)} of it from a cache"),
         Figure("Output", amounts.short(total.output), f"{amounts.short(total.reasoning)} of it reasoning"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from copilog.analysis.figures import ActivityRow, AtLeast, Stats, TimeSection, TokensSection, WorkSection
+from copilog.analysis.figures import ActivityRow, EstimateEnd, Stats, TimeSection, TokensSection, WorkSection
 from copilog.analysis.numbers import added
 from copilog.render.report import amounts
 from copilog.render.report.blocks import Figure, text
@@ -76,7 +76,7 @@ def _waiting_tile(work: WorkSection, links: Links) -> list[Figure]:
 
 
 def _cost_tiles(tokens: TokensSection, links: Links) -> list[Figure]:
-    total, least = tokens.total, tokens.at_least or AtLeast()
+    total, least = tokens.total, tokens.at_least or EstimateEnd()
     recorded, estimated = added(total.input, total.output), added(total.estimated_input, total.estimated_output)
     more = f"; {amounts.estimate(estimated, least.input + least.output, amounts.short)} more are estimated"
     link = links.link_unless_zero(recorded, "tokens.total.recorded")

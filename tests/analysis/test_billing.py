@@ -231,6 +231,18 @@ def test_outcomes_of_turns(measured: Any) -> None:
     assert rows["failed"].credits == 3
 
 
+def test_credits_of_turns_that_were_asked_again_are_apart_in_each_month(measured: Any) -> None:
+    section = measured(Plan(prices={"odd": OwnPrice(input=100, output=1_000)}))
+
+    # Turns 5 and 6: 10 in at 100 dollars and 1 out at 1,000 are 0.002 dollars or 0.2 credits each. Turn 5 was repeated.
+    june = {row.of: (row.recorded, row.computed) for row in section.credits.outcomes if row.name == "2026-06"}
+    assert june == {
+        "failed or cancelled": (3, None),
+        "asked again": (None, pytest.approx(0.2)),
+        "unknown": (None, pytest.approx(48.2)),
+    }
+
+
 def test_repositories_and_branches(measured: Any) -> None:
     section = measured()
 

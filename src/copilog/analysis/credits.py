@@ -19,7 +19,7 @@ from copilog.derive.model_names import key_of
 
 DIGITS = 6
 # Outcomes of turns that are grouped under another label.
-OUTCOME_GROUPS = {"failed": "failed or cancelled", "cancelled": "failed or cancelled", "asked again": "unknown"}
+OUTCOME_GROUPS = {"failed": "failed or cancelled", "cancelled": "failed or cancelled"}
 
 Key = tuple[str, str]
 

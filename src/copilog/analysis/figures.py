@@ -121,7 +121,7 @@ class CreditsSection(Figures, kw_only=True):
 
     weeks: list[CreditRow]  # by model
     repositories: list[CreditRow]  # by model
-    outcomes: list[CreditRow]  # of each month: kept, undone, failed or cancelled, unknown
+    outcomes: list[CreditRow]  # of each month: kept, undone, failed or cancelled, asked again, unknown
 
 
 class TokensSection(Figures, kw_only=True):

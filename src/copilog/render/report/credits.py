@@ -28,7 +28,7 @@ from copilog.render.report.blocks import (
 MOST_PARTS, MOST_REPOSITORIES, MOST_WEEKS = 4, 12, 26
 OTHER = "other"
 TONES = (1, 2, 3, 5, 4)
-OUTCOME_TONES = {"kept": 3, "undone": 2, "failed or cancelled": 1, "unknown": 4}
+OUTCOME_TONES = {"kept": 3, "undone": 2, "failed or cancelled": 1, "asked again": 5, "unknown": 4}
 DAYS_OF_WEEK, DAYS_OF_MONTH = 7, 365.25 / 12
 LEAD = (
     "Recorded credits are solid; those that Copilot did not record are hatched: computed from list prices, and where "

@@ -263,7 +263,7 @@ def spent(
     rows = chosen.connection.execute(
         f"""
         SELECT c.conversation, t.turn, t.day, s.model, s.agent, s.subagent, s.source, s.method, s.payer,
-               {system_sql(chosen.plan, "s.billing", "t.at")}, s.has_credits, t.outcome, c.repository,
+               {system_sql(chosen.plan, "s.billing", "t.day")}, s.has_credits, t.outcome, c.repository,
                {_COUNTED}, {_IS_KNOWN}, {prompts}, coalesce(s.credits_within, 0), {_ENDS}
         FROM temp.chosen AS c
         CROSS JOIN spend AS s ON s.conversation = c.conversation

@@ -53,6 +53,16 @@ class EstimateEnd(Figures, kw_only=True):
     dollars: float | None = None  # None: no model has a price
 
 
+class CalibrationRow(Figures, kw_only=True):
+    """A parameter of the estimates: a range."""
+
+    name: str
+    low: float
+    likely: float
+    high: float
+    conversations: int  # of the user that it was calculated from; 0: a default
+
+
 class OriginRow(Figures, kw_only=True):
     """Numbers by their source and method."""
 
@@ -86,7 +96,7 @@ class Prices(Figures, kw_only=True):
 
 
 class MonthSection(Figures, kw_only=True):
-    """The billing month so far, against an allowance."""
+    """The billing month so far, against an allowance. It does not depend on the period that figures are taken of."""
 
     unit: str  # credits, requests
     since: str  # the first day
@@ -94,12 +104,21 @@ class MonthSection(Figures, kw_only=True):
     recorded: float | None
     computed: float | None
     used: float | None  # both together
+    estimated: float | None = None  # likely besides: of tokens that are not recorded
+    at_least: float | None = None  # the ends of that estimate
+    at_most: float | None = None
     budget: float | None  # of the config file
-    left: float | None
+    left: float | None  # of the budget, after what was used
     pace: float | None  # by day, today included
+    estimated_pace: float | None = None  # of the estimated credits
     days_left: int  # after today
     forecast: float | None  # for the end of the month, at this pace
-    before: float | None  # in the month before
+    estimated_forecast: float | None = None  # likely besides
+    forecast_at_least: float | None = None  # the ends of both forecasts together
+    forecast_at_most: float | None = None
+    before: float | None  # used in as many days right before the month
+    before_since: str  # the first of these days
+    before_until: str  # the last one
 
 
 class CreditRow(Figures, kw_only=True):
@@ -112,8 +131,28 @@ class CreditRow(Figures, kw_only=True):
     estimated: float | None = None  # likely, of tokens that are not recorded either
     at_least: float | None = None  # the lower end of that estimate
     at_most: float | None = None  # the upper end
-    month: float | None = None  # recorded and computed in the present billing month: of repositories
+    period: float | None = None  # recorded and computed in the compared period: of repositories
     before: float | None = None  # recorded and computed in the period before
+
+
+class PeriodSection(Figures, kw_only=True):
+    """Headline figures of a period, and of the same length of time right before it."""
+
+    since: str  # the first day
+    until: str  # the last day
+    before_since: str
+    before_until: str
+    days: int  # rounded; of either period
+    turns: int
+    turns_before: int
+    tokens: int | None  # recorded
+    tokens_before: int | None
+    credits: float | None  # recorded and computed
+    credits_before: float | None
+    premium_requests: float | None
+    premium_requests_before: float | None
+    dollars: float | None
+    dollars_before: float | None
 
 
 class CreditsSection(Figures, kw_only=True):
@@ -147,9 +186,11 @@ class TokensSection(Figures, kw_only=True):
     input_turns: int  # turns whose input is recorded
     credit_turns: int  # turns whose credits are recorded
     month: MonthSection
+    period: PeriodSection  # the selected one; without one, the billing month so far
     credits: CreditsSection
     composition: list[ShareRow]
     origins: list[OriginRow]
+    calibration: list[CalibrationRow] = []  # empty if nothing is estimated
     at_least: EstimateEnd | None = None
     at_most: EstimateEnd | None = None
     prices: Prices | None = None

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import msgspec
 
-from copilog.analysis.allowance import month_to_date
 from copilog.analysis.breakdowns import BY_CELL, BY_CONVERSATION, Tallies
 from copilog.analysis.credits import credits_section, ends_of
+from copilog.analysis.estimates import calibration_rows
 from copilog.analysis.facts import CHOSEN_CALLS, DIGITS, DISTINCT, Aggregate, Amount, SqlTable
 from copilog.analysis.figures import Prices, ShareRow, SpendRow, TokensSection
+from copilog.analysis.periods import compared, month_section
 from copilog.analysis.prices import PriceTable, price_table
 from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.errors import UsageError
@@ -39,12 +40,11 @@ def tokens(chosen: Chosen, *, limit: int | None = 20, prices: bool = True, cache
     table = price_table(models, cache, chosen.plan) if prices else None
     tallies = Tallies(ASKED_FOR, limit, table)
     tallies.add_all(chosen)
-    by_day = tallies.rows("day")
     least, most = ends_of(tallies.cells()) or (None, None)
-    today = chosen.now.astimezone(chosen.selection.zone).date()
+    to_compare, period = compared(chosen, tallies, table)
     return TokensSection(
         total=next(iter(tallies.rows("total")), SpendRow(name="total")),
-        by_day=by_day,
+        by_day=tallies.rows("day"),
         by_workspace=tallies.rows("workspace"),
         by_model=tallies.rows("model"),
         by_agent=tallies.rows("agent"),
@@ -62,10 +62,12 @@ def tokens(chosen: Chosen, *, limit: int | None = 20, prices: bool = True, cache
         missed_cache_turns=tallies.missed_turns,
         input_turns=tallies.input_turns,
         credit_turns=tallies.credit_turns,
-        month=month_to_date(by_day, today, chosen.plan),
-        credits=credits_section(tallies.cells(), tallies.shown_model, today, chosen.plan.billing_day),
+        month=month_section(chosen, tallies, table),
+        period=period,
+        credits=credits_section(tallies.cells(), tallies.shown_model, to_compare),
         composition=_composition(chosen),
         origins=tallies.origins(),
+        calibration=calibration_rows(chosen.connection) if least is not None else [],
         at_least=least,
         at_most=most,
         prices=_prices_of(models, table, chosen.plan.discount),

@@ -43,7 +43,12 @@ NOT_SUMMED = {
     **{
         f"tokens.month.{name}": "of the range of estimates, whose likely value is summed"
         for name in (
-            "estimated", "at_least", "at_most", "estimated_pace", "estimated_forecast", "forecast_at_least",
+            "estimated",
+            "at_least",
+            "at_most",
+            "estimated_pace",
+            "estimated_forecast",
+            "forecast_at_least",
             "forecast_at_most",
         )
     },

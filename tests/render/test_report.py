@@ -212,7 +212,10 @@ def test_the_page_begins_with_credits_by_week_stacked_by_model() -> None:
     # Two models recorded, one of them with computed credits besides, the other with likely ones: these are hatched.
     assert html.count('fill="url(#credits-weeks-hatched-1)"') == 1
     assert html.count('fill="url(#credits-weeks-hatched-2)"') == 1
-    assert "436.96. Where no tokens were recorded: at least 4, likely 12.50." in made.text
+    assert "436.96. Where no tokens were recorded: at least 4, likely 12.50, at most 20." in made.text
+    # At least 81.50 + 2 + 4, at most 20 + 83.50; besides, the forecast of this week and of three more.
+    assert html.count('fill="url(#credits-weeks-hatched-6)"') == 4
+    assert "2026-06-01: at least 87.50, at most 103.50" in html
     assert 'class="mark"' in html
     assert "The line is the allowance of a week: 436.96." in made.text  # 1,900 * 7 / 30.4375
     assert "Credits by repository and model" in made.text

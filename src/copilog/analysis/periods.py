@@ -117,7 +117,9 @@ def _total_of(tallies: Tallies) -> SpendRow:
 def before_label(period: PeriodSection) -> str:
     """Return the name of the period before: its length and its days."""
     days = f"{period.days} days" if period.days != 1 else "day"
-    span = period.before_since
-    if period.before_until != period.before_since:
-        span += f" to {period.before_until}"
-    return f"in the {days} before ({span})"
+    return f"in the {days} before ({days_label(period.before_since, period.before_until)})"
+
+
+def days_label(since: str, until: str) -> str:
+    """Return the first and the last day of a period as one text."""
+    return since if since == until else f"{since} to {until}"

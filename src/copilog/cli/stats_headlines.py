@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from copilog.analysis.allowance import month_label
 from copilog.analysis.estimates import method_text
 from copilog.analysis.numbers import added
-from copilog.analysis.periods import before_label
+from copilog.analysis.periods import before_label, days_label
 from copilog.cli.common import folder_name, plural
 from copilog.cli.tables import cell, duration, money, print_table, short_number
 from copilog.derive.line_counts import line_counts_text
@@ -206,7 +206,8 @@ def _before(tokens: TokensSection) -> Iterator[str]:
         if now is not None and before
     ]
     if known:
-        yield f"{period.since} to {period.until}, compared with what was {before_label(period)}: {', '.join(known)}"
+        days = days_label(period.since, period.until)
+        yield f"{days}, compared with what was {before_label(period)}: {', '.join(known)}"
 
 
 def _with_short_name(row: SpendRow) -> SpendRow:

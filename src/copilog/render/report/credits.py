@@ -11,7 +11,7 @@ from typing import NamedTuple
 from copilog.analysis.allowance import weeks_ahead
 from copilog.analysis.figures import CreditRow, MonthSection, PeriodSection, Stats, TokensSection
 from copilog.analysis.numbers import added
-from copilog.analysis.periods import before_label
+from copilog.analysis.periods import before_label, days_label
 from copilog.render import charts
 from copilog.render.report import amounts
 from copilog.render.report.blocks import (
@@ -178,9 +178,9 @@ def month_figures(month: MonthSection, period: PeriodSection) -> list[Figure]:
     """
     figures = []
     if period.credits is not None and period.since != month.since:
-        label = f"Credits, {amounts.shown(period.since)} to {amounts.shown(period.until)}"
+        label = f"Credits, {amounts.shown(days_label(period.since, period.until))}"
         figures.append(Figure(label, amounts.decimal(period.credits), before_note(period.credits_before, period)))
-    if month.used is None and not month.estimated and month.budget is None:
+    if not (month.used or month.before or month.estimated) and month.budget is None:
         return figures
     name = "premium requests" if month.unit == "requests" else "credits"
     of = f"of {amounts.decimal(month.budget)} {name}" if month.budget is not None else name
@@ -188,7 +188,7 @@ def month_figures(month: MonthSection, period: PeriodSection) -> list[Figure]:
     likely = ""
     if month.estimated:
         likely = f"; besides, {amounts.estimate(month.estimated, month.at_least, amounts.decimal, month.at_most)}"
-    days = f"{amounts.shown(month.before_since)} to {amounts.shown(month.before_until)}"
+    days = amounts.shown(days_label(month.before_since, month.before_until))
     before = f"; {amounts.decimal(month.before)} from {days}, as many days" if month.before is not None else ""
     pace = f"at {amounts.decimal(month.pace)} a day" if month.pace is not None else "nothing recorded"
     pace += f", {amounts.counted(month.days_left, 'day')} left"
@@ -211,8 +211,8 @@ def before_note(
 
 def period_heads(period: PeriodSection) -> tuple[str, str]:
     """Return the headings of the time before a period, and of the period."""
-    before = f"{amounts.shown(period.before_since)} to {amounts.shown(period.before_until)}"
-    return before, f"{amounts.shown(period.since)} to {amounts.shown(period.until)}"
+    before = days_label(period.before_since, period.before_until)
+    return amounts.shown(before), amounts.shown(days_label(period.since, period.until))
 
 
 def credits_table(

@@ -26,6 +26,7 @@ from typing import Any
 import pytest
 
 from copilog.analysis.figures import SpendRow, TokensSection
+from copilog.analysis.periods import before_label
 from copilog.analysis.plans import LongPrice, OwnPrice, Plan
 from copilog.analysis.prices import PricedModel, PriceTable, UnitPrice, price_table
 from copilog.analysis.selection import Selection, choose
@@ -426,6 +427,87 @@ def test_days_are_the_users_unless_utc_is_asked_for(measured: Any, monkeypatch: 
     assert [row.name for row in measured(utc=True).by_day] == ["2026-05-30", "2026-06-02"]
 
 
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of the clock cannot be set here")
+def test_credits_began_on_the_first_of_june_of_the_user(
+    archive: Archive, measured: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A turn at 23:00 UTC on 31 May: 1 June in Berlin. 1,000,000 tokens in at 2 dollars are 200 credits."""
+    late = with_usage("late", Usage(model="gpt-5", input=1_000_000, output=0, source="modelTotals"))
+    late.turns[0].timing.started_at = datetime(2026, 5, 31, 23, tzinfo=UTC)
+    archive.put(concluded_entry(late), "made up")
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+
+    local, utc = by_name(measured().by_day), by_name(measured(utc=True).by_day)
+
+    assert local["2026-06-01"].computed_credits == 200
+    assert (utc["2026-05-31"].computed_credits, utc["2026-05-31"].dollars) == (None, 2)
+
+
+# --- periods --------------------------------------------------------------------------------------------------------
+
+
+def in_june(archive: Archive, **selected: Any) -> TokensSection:
+    now = datetime(2026, 6, 4, 12, tzinfo=UTC)
+    return tokens(choose(archive, Selection(utc=True, **selected), now=now))
+
+
+def test_month_to_date_does_not_follow_the_selected_period(archive: Archive, measured: Any) -> None:
+    """In June, turn 0 has 48 computed credits and turn 1 has 3 recorded; nothing is of 3 June."""
+    assert measured().total.turns == 8
+    whole = in_june(archive)
+    part = in_june(archive, since=datetime(2026, 6, 3, tzinfo=UTC))
+    past = in_june(archive, until=datetime(2026, 6, 1, tzinfo=UTC))
+
+    assert part.total.turns == 0
+    assert part.month == whole.month == past.month
+    assert (whole.month.recorded, whole.month.computed, whole.month.pace) == (3, 48, 51 / 4)
+    assert (whole.month.before, whole.month.before_since, whole.month.before_until) == (
+        None,
+        "2026-05-28",
+        "2026-05-31",
+    )
+
+
+def test_selected_period_is_compared_with_as_much_time_before(archive: Archive, measured: Any) -> None:
+    """3 and 4 June against 1 and 2 June, which have all seven turns: 51 credits, and 2 turns with premium requests."""
+    assert measured().total.turns == 8
+    period = in_june(archive, since=datetime(2026, 6, 3, tzinfo=UTC), until=datetime(2026, 6, 5, tzinfo=UTC)).period
+
+    assert (period.since, period.until, period.days) == ("2026-06-03", "2026-06-04", 2)
+    assert (period.before_since, period.before_until) == ("2026-06-01", "2026-06-02")
+    assert (period.turns, period.turns_before) == (0, 7)
+    assert (period.credits, period.credits_before) == (None, 51)
+    assert (period.premium_requests, period.premium_requests_before) == (None, 1)
+    assert period.tokens_before == 1_000_000 + 2_000 + 500 + 4_000 + 40 + 20 + 10_000 + 100 + 20 + 200 + 2 + 2
+    assert before_label(period) == "in the 2 days before (2026-06-01 to 2026-06-02)"
+
+
+def test_figures_after_a_comparison_are_those_of_the_period(archive: Archive, measured: Any) -> None:
+    assert measured().total.turns == 8
+    chosen = choose(archive, Selection(since=datetime(2026, 6, 2, 20, tzinfo=UTC), utc=True))
+
+    assert [tokens(chosen).total.turns for _ in range(2)] == [1, 1]
+
+
+def test_earliest_period_has_no_time_before(archive: Archive) -> None:
+    section = tokens(choose(archive, Selection(since=datetime.min.replace(tzinfo=UTC), utc=True)))
+
+    assert section.period.turns_before == 0
+
+
+def test_premium_requests_of_a_total_are_marked_as_spread(archive: Archive, measured: Any, tmp_path: Path) -> None:
+    """A run of two prompts was billed 3 requests: 1.5 for each, if nobody recorded which."""
+    log = Log().start(selectedModel="gpt-5").ask().say(outputTokens=5).ask().say(outputTokens=5)
+    log.shut_down(totalPremiumRequests=3)
+    archive.put(concluded_entry(read_cleanly(tmp_path / "log", log)), "made up")
+
+    rows = [row for row in measured().by_turn if row.id and row.id.startswith("cli:")]
+
+    assert [(row.premium_requests, row.spread_requests) for row in rows] == [(1.5, 1.5), (1.5, 1.5)]
+    assert (measured().total.premium_requests, measured().total.spread_requests) == (1 + 3, 3)
+
+
 # --- another model --------------------------------------------------------------------------------------------------
 
 
@@ -441,6 +523,20 @@ def test_same_tokens_with_another_model(archive: Archive, measured: Any, monkeyp
     assert row.dollars == (107_560 + 90_000 + 10_424) / 1e6
     assert row.computed_credits == pytest.approx(20.7984)
     assert row.unpriced == 0
+    assert (row.selected_turns, row.turns_without_tokens) == (8, 0)
+
+
+def test_turns_without_tokens_are_left_out_of_the_same_with_another_model(
+    archive: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = PriceTable(source="made up", models={"gpt-5": GPT, "odd": None})
+    monkeypatch.setattr("copilog.analysis.prices._table_of_package", lambda models, folder: table)
+    archive.put(concluded_entry(guessed()), "made up")
+
+    row = as_if(choose(archive), "gpt-5")
+
+    assert (row.turns, row.selected_turns, row.turns_without_tokens) == (9, 9, 1)
+    assert row.estimated_dollars is not None  # apart from what the others cost
 
 
 def test_model_without_a_price_cannot_be_compared(archive: Archive, measured: Any) -> None:

@@ -45,6 +45,13 @@ class SpendRow(Figures, kw_only=True):
     id: str | None = None  # what `copilog show` takes, for conversations and turns
 
 
+class AsModelRow(SpendRow, kw_only=True):
+    """What the recorded tokens would have been with another model, and the turns that recorded none."""
+
+    selected_turns: int
+    turns_without_tokens: int
+
+
 class EstimateEnd(Figures, kw_only=True):
     """An end of the estimates of tokens that were not recorded. Likely numbers are in the estimated fields."""
 

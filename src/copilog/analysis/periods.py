@@ -20,6 +20,7 @@ from copilog.analysis.prices import PriceTable
 from copilog.analysis.selection import Chosen
 
 MOMENT = timedelta(microseconds=1)
+EARLIEST = datetime(1, 1, 3, tzinfo=UTC)  # times before it cannot be told in every time zone
 
 
 class Used(NamedTuple):
@@ -55,11 +56,11 @@ def compared(chosen: Chosen, tallies: Tallies, table: PriceTable | None) -> tupl
     selection = chosen.selection
     if selection.since is not None:
         until = selection.until or chosen.now
-        length = until - selection.since
-        length = min(length, selection.since - datetime.min.replace(tzinfo=UTC))
+        begin = max(selection.since, EARLIEST + timedelta(days=1))
+        length = max(min(until - begin, begin - EARLIEST), timedelta())
         this = Used(chosen.turns, _total_of(tallies), [], tallies.cells())
-        before = used_in(chosen, selection.since - length, selection.since, table)
-        ends = (selection.since, until - MOMENT, selection.since - length, selection.since - MOMENT)
+        before = used_in(chosen, begin - length, begin, table)
+        ends = (begin, max(until, begin + MOMENT) - MOMENT, begin - length, begin - MOMENT)
         days = [moment.astimezone(selection.zone).date() for moment in ends]
         return _made(days, max(1, round(length / timedelta(days=1))), this, before)
     since, _ = month_of(chosen.today, chosen.plan.billing_day)
@@ -67,11 +68,10 @@ def compared(chosen: Chosen, tallies: Tallies, table: PriceTable | None) -> tupl
     first = days_before(since, tomorrow)
     periods = ((since, tomorrow), (first, since))
     if chosen.has_period:  # it has an end only
-        found = [used_in(chosen, chosen.midnight(begin), chosen.midnight(end), table) for begin, end in periods]
+        found = [used_in(chosen, chosen.midnight(one), chosen.midnight(end), table) for one, end in periods]
     else:
-        found = [_of_days(chosen, tallies, begin, end) for begin, end in periods]
-    one = timedelta(days=1)
-    return _made([since, chosen.today, first, since - one], (tomorrow - since).days, *found)
+        found = [_of_days(chosen, tallies, one, end) for one, end in periods]
+    return _made([since, chosen.today, first, since - timedelta(days=1)], (tomorrow - since).days, *found)
 
 
 def _of_days(chosen: Chosen, tallies: Tallies, since: date, until: date) -> Used:

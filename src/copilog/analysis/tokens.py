@@ -17,7 +17,7 @@ from copilog.analysis.breakdowns import BY_CELL, BY_CONVERSATION, Tallies
 from copilog.analysis.credits import credits_section, ends_of
 from copilog.analysis.estimates import calibration_rows
 from copilog.analysis.facts import CHOSEN_CALLS, DIGITS, DISTINCT, Aggregate, Amount, SqlTable
-from copilog.analysis.figures import Prices, ShareRow, SpendRow, TokensSection
+from copilog.analysis.figures import AsModelRow, Prices, ShareRow, SpendRow, TokensSection
 from copilog.analysis.periods import compared, month_section
 from copilog.analysis.prices import PriceTable, price_table
 from copilog.analysis.selection import NO_TURN, Chosen
@@ -91,15 +91,20 @@ def spend_by(
     return tallies.rows(by)
 
 
-def as_if(chosen: Chosen, model: str, *, cache: Path | None = None) -> SpendRow:
-    """Return all usage at the prices of another model. Raise UsageError if that model has no price."""
+def as_if(chosen: Chosen, model: str, *, cache: Path | None = None) -> AsModelRow:
+    """Return all recorded usage at the prices of another model. Raise UsageError if that model has no price."""
     table = price_table([model], cache, chosen.plan)
     entry = table.models.get(model) if table is not None else None
     if table is None or entry is None:
         raise UsageError(f"no price is known of {model!r}; the config file may have one")
     tallies = Tallies(["total"], None, table, every_model=entry)
     tallies.add_all(chosen)
-    return next(iter(tallies.rows("total")), SpendRow(name="total"))
+    row = next(iter(tallies.rows("total")), SpendRow(name="total"))
+    return AsModelRow(
+        **msgspec.structs.asdict(row),
+        selected_turns=chosen.turns,
+        turns_without_tokens=chosen.turns - tallies.input_turns,
+    )
 
 
 def models_of(chosen: Chosen) -> list[str]:

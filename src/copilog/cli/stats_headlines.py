@@ -35,8 +35,8 @@ def print_overview(settings: Settings, stats: Stats) -> None:
     tokens = stats.tokens
     workspaces = [_with_short_name(row) for row in tokens.by_workspace]
     spent = (
-        "name", "turns", "input", "output", "spread", "estimated_output", "premium_requests", "credits",
-        "computed_credits", "dollars",
+        "name", "turns", "input", "output", "spread", "estimated_output", "premium_requests", "spread_requests",
+        "credits", "spread_credits", "computed_credits", "dollars",
     )  # fmt: skip
     print_table(settings, tokens.by_model, title="models", columns=spent, bars=COST_DRAWN)
     print_table(settings, workspaces, title="workspaces", columns=spent, bars=COST_DRAWN)

@@ -170,7 +170,9 @@ def spend_table(
         number("Reasoning", "reasoning", optional=True),
         worked_out("Estimated tokens", lambda row: added(row.estimated_input, row.estimated_output), optional=True),
         number("Premium requests", "premium_requests", amounts.decimal, optional=True),
+        number("Spread requests", "spread_requests", amounts.decimal, optional=True),
         number("Credits", "credits", amounts.decimal, optional=True),
+        number("Spread credits", "spread_credits", amounts.decimal, optional=True),
         number("Cost", "dollars", amounts.dollars, optional=True),
         number("Estimated cost", "estimated_dollars", amounts.dollars, optional=True),
     ]

@@ -99,5 +99,5 @@ def method_text(rows: Sequence[CalibrationRow]) -> str:
     own = [f"{row.name} ({row.conversations})" for row in rows if row.conversations]
     if not own:
         return "calls replayed, with default rates"
-    rest = ", default rates else" if len(own) < len(rows) else ""
-    return f"calls replayed, with rates from your own conversations: {', '.join(own)}{rest}"
+    rest = "; default rates else" if len(own) < len(rows) else ""
+    return f"calls replayed, with rates from your own conversations: {'; '.join(own)}{rest}"

@@ -75,7 +75,7 @@ class Section(NamedTuple):
 SECTIONS = {
     "totals": Section(("sources",), {"sources": "times"}),
     "tokens": Section(
-        (*SPEND_TABLES, "composition", "origins"),
+        (*SPEND_TABLES, "composition", "origins", "calibration"),
         {"composition": "percent", **dict.fromkeys(SPEND_TABLES, COST_DRAWN)},
     ),
     "models": Section(("models", "switches", "conflicts"), {"models": "turns"}),

@@ -132,7 +132,7 @@ def spend_lines(tokens: TokensSection) -> Iterator[str]:
         method = method_text(tokens.calibration)
         yield f"tokens estimated, where none were recorded: {lowest}likely {estimated}{highest} ({method})"
     yield from _bills(tokens)
-    yield from _dollars(total, tokens.prices, tokens.at_least)
+    yield from _dollars(total, tokens.prices, tokens.at_least, tokens.at_most)
     yield from _before(tokens)
     if month := month_label(tokens.month):
         yield month
@@ -169,13 +169,16 @@ def _bills(tokens: TokensSection) -> Iterator[str]:
         yield f"AI credits: {' + '.join(known)}"
 
 
-def _dollars(total: SpendRow, prices: Prices | None, least: EstimateEnd | None) -> Iterator[str]:
+def _dollars(
+    total: SpendRow, prices: Prices | None, least: EstimateEnd | None, most: EstimateEnd | None
+) -> Iterator[str]:
     if prices is None or (total.dollars is None and total.estimated_dollars is None):
         return
     dollars = [money(total.dollars)] if total.dollars is not None else []
     if total.estimated_dollars:
         lowest = f"at least {money(least.dollars)}, likely " if least is not None and least.dollars else ""
-        dollars.append(f"{lowest}~{money(total.estimated_dollars)} for what is estimated")
+        highest = f", at most {money(most.dollars)}" if most is not None and most.dollars else ""
+        dollars.append(f"{lowest}~{money(total.estimated_dollars)}{highest} for what is estimated")
     table = f"{prices.source}{f' of {prices.date}' if prices.date else ''}"
     table += ", and the config file" if prices.own else ""
     table += f", less {prices.discount:.0%}" if prices.discount else ""

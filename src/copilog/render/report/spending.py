@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from copilog.analysis.estimates import method_text
 from copilog.analysis.figures import EstimateEnd, OriginRow, Prices, ShareRow, SpendRow, Stats, TokensSection
 from copilog.analysis.numbers import added
 from copilog.render import charts
@@ -195,8 +196,15 @@ def _origins(tokens: TokensSection) -> list[Block]:
     blocks: list[Block] = []
     if tokens.origins:
         blocks.append(origins_table(tokens.origins))
+    if tokens.calibration:
+        blocks.append(Paragraph(estimates_words(tokens)))
     blocks.append(Paragraph(prices_words(tokens.prices)))
     return blocks
+
+
+def estimates_words(tokens: TokensSection) -> str:
+    """Return how estimates were made, in words."""
+    return f"Estimates: {amounts.shown(method_text(tokens.calibration), 600)}."
 
 
 def prices_words(prices: Prices | None) -> str:

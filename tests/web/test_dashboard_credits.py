@@ -18,6 +18,7 @@ from copilog.store.archive import Archive
 from copilog.web.dashboard.credits import credits_of
 from copilog.web.dashboard.figures import measure
 from copilog.web.dashboard.links import Links
+from copilog.web.dashboard.overview import overview
 from copilog.web.dashboard.page import sections_of
 from copilog.web.dashboard.panels import Section
 from copilog.web.filters import Filters
@@ -106,6 +107,21 @@ def test_period_is_compared_with_as_many_days_before_it(archive: Path) -> None:
     assert tile.note == "3.50 in the day before (2026-05-04)"
     (repositories,) = [panel for panel in found.panels if panel.key == "credits-repositories"]
     assert [head.text for head in repositories.table.heads][-2:] == ["2026-05-05", "2026-05-04"]
+
+
+def test_headlines_name_the_time_that_they_are_compared_with(archive: Path) -> None:
+    day = Selection(since=datetime(2026, 5, 5, tzinfo=UTC), until=datetime(2026, 5, 6, tzinfo=UTC), utc=True)
+    with Archive(archive) as opened:
+        measured = measure(choose(opened, day, now=NOW), lambda _: None)
+        whole = measure(choose(opened, now=NOW), lambda _: None)
+
+    tiles = {tile.label: tile.note for tile in overview(measured.stats, Links(Filters(), NOW)).tiles}
+
+    # On 4 May: 2 turns, 32,000 + 1,500 tokens, 2 premium requests.
+    assert tiles["Turns"].endswith("; 2 in the day before (2026-05-04)")
+    assert "; 33.5 k in the day before (2026-05-04)" in tiles["Tokens"]
+    assert tiles["Premium requests"] == "as recorded; 2 in the day before (2026-05-04)"
+    assert not any("before" in (tile.note or "") for tile in overview(whole.stats, Links(Filters(), NOW)).tiles)
 
 
 # --- estimates and forecast -----------------------------------------------------------------------------------------

@@ -115,7 +115,7 @@ def test_headlines_name_the_time_that_they_are_compared_with(archive: Path) -> N
         measured = measure(choose(opened, day, now=NOW), lambda _: None)
         whole = measure(choose(opened, now=NOW), lambda _: None)
 
-    tiles = {tile.label: tile.note for tile in overview(measured.stats, Links(Filters(), NOW)).tiles}
+    tiles = {tile.label: tile.note or "" for tile in overview(measured.stats, Links(Filters(), NOW)).tiles}
 
     # On 4 May: 2 turns, 32,000 + 1,500 tokens, 2 premium requests.
     assert tiles["Turns"].endswith("; 2 in the day before (2026-05-04)")
@@ -175,6 +175,18 @@ def test_weeks_show_estimates_and_forecast_hatched_with_their_range(tmp_path: Pa
         "credits since 2026-06-01: 51 + ~0.5 likely (at least 0.1, at most 1.6) of 100 (52%), 48.0 of them computed;"
         " 20 days left; 5.1 + ~0.1 a day, forecast 153 + ~2 (153 to 158)"
     )
+
+
+def test_period_that_is_over_has_no_forecast(archive: Path) -> None:
+    until = Selection(until=datetime(2026, 5, 6, tzinfo=UTC), utc=True)
+
+    found = section(archive, selection=until)
+
+    assert found is not None
+    chart = found.panels[0].chart
+    assert chart is not None
+    assert [point.name for point in chart.points] == ["2026-05-04"]
+    assert not any("forecast" in series.name for series in chart.series)
 
 
 def test_picture_hatches_what_is_estimated_and_draws_its_range(

@@ -150,6 +150,7 @@ class PeriodSection(Figures, kw_only=True):
     before_since: str
     before_until: str
     days: int  # rounded; of either period
+    goes_on: bool = True  # whether the selection includes the days to come
     turns: int
     turns_before: int
     tokens: int | None  # recorded

@@ -62,7 +62,7 @@ def compared(chosen: Chosen, tallies: Tallies, table: PriceTable | None) -> tupl
         before = used_in(chosen, begin - length, begin, table)
         ends = (begin, max(until, begin + MOMENT) - MOMENT, begin - length, begin - MOMENT)
         days = [moment.astimezone(selection.zone).date() for moment in ends]
-        return _made(days, max(1, round(length / timedelta(days=1))), this, before)
+        return _made(chosen, days, max(1, round(length / timedelta(days=1))), this, before)
     since, _ = month_of(chosen.today, chosen.plan.billing_day)
     tomorrow = chosen.today + timedelta(days=1)
     first = days_before(since, tomorrow)
@@ -71,7 +71,7 @@ def compared(chosen: Chosen, tallies: Tallies, table: PriceTable | None) -> tupl
         found = [used_in(chosen, chosen.midnight(one), chosen.midnight(end), table) for one, end in periods]
     else:
         found = [_of_days(chosen, tallies, one, end) for one, end in periods]
-    return _made([since, chosen.today, first, since - timedelta(days=1)], (tomorrow - since).days, *found)
+    return _made(chosen, [since, chosen.today, first, since - timedelta(days=1)], (tomorrow - since).days, *found)
 
 
 def _of_days(chosen: Chosen, tallies: Tallies, since: date, until: date) -> Used:
@@ -86,8 +86,9 @@ def _of_days(chosen: Chosen, tallies: Tallies, since: date, until: date) -> Used
     return Used(turns, total, rows, cells)
 
 
-def _made(days: list[date], length: int, this: Used, before: Used) -> tuple[Compared, PeriodSection]:
+def _made(chosen: Chosen, days: list[date], length: int, this: Used, before: Used) -> tuple[Compared, PeriodSection]:
     since, until, before_since, before_until = days
+    end = chosen.selection.until
     return (
         Compared(since, until, before_since, before_until, list(this.cells), list(before.cells)),
         PeriodSection(
@@ -96,6 +97,7 @@ def _made(days: list[date], length: int, this: Used, before: Used) -> tuple[Comp
             before_since=before_since.isoformat(),
             before_until=before_until.isoformat(),
             days=length,
+            goes_on=end is None or end >= chosen.midnight(chosen.today + timedelta(days=1)),
             turns=this.turns,
             turns_before=before.turns,
             tokens=added(this.total.input, this.total.output),

@@ -475,8 +475,7 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE TRIGGER sample_removed AFTER DELETE ON estimate_sample
         BEGIN INSERT OR IGNORE INTO meta VALUES ('calibration is stale', ''); END;
     CREATE TABLE calibration (             -- the parameters of estimates
-        name TEXT PRIMARY KEY,
-        low REAL NOT NULL, likely REAL NOT NULL, high REAL NOT NULL,
+        name TEXT PRIMARY KEY, low REAL NOT NULL, likely REAL NOT NULL, high REAL NOT NULL,
         conversations INTEGER NOT NULL     -- of the user that it is calculated from; 0: a default
     ) WITHOUT ROWID;
     DROP VIEW spending;
@@ -493,7 +492,7 @@ MIGRATIONS: tuple[str, ...] = (
 
 def is_counted(row: str, turn: str = "turn") -> str:
     """Return SQL that holds for rows, named `row`, of turns that count, and for rows without a turn."""
-    return (  # only internal names; the index has only superseded turns, so the test costs nothing
+    return (  # internal names; the index has only superseded turns, so the test costs nothing
         "NOT EXISTS (SELECT 1 FROM turn AS superseded INDEXED BY turn_superseded"  # noqa: S608
         f" WHERE superseded.conversation = {row}.conversation AND superseded.position = {row}.{turn}"
         " AND superseded.superseded IS NOT NULL)"

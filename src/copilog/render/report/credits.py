@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from copilog.analysis.allowance import weeks_ahead
-from copilog.analysis.figures import CreditRow, MonthSection, PeriodSection, Stats, TokensSection
+from copilog.analysis.figures import CreditRow, MonthSection, PeriodSection, Stats
 from copilog.analysis.numbers import added
 from copilog.analysis.periods import before_label, days_label
 from copilog.render import charts
@@ -104,12 +104,13 @@ def _range_of(rows: Sequence[CreditRow]) -> tuple[float, float] | None:
     return known + low, known + high
 
 
-def weeks_of(tokens: TokensSection) -> Stacks:
+def weeks_of(stats: Stats) -> Stacks:
     """Return the credits of the latest weeks by model, with the forecast for the rest of the billing month.
 
-    The range of a forecast is that of the estimates in it.
+    A period that is over has no forecast. The range of a forecast is that of the estimates in it.
     """
-    rows, ahead = tokens.credits.weeks, weeks_ahead(tokens.month)
+    rows, month = stats.tokens.credits.weeks, stats.tokens.month
+    ahead = weeks_ahead(month) if stats.tokens.period.goes_on else {}
     names = list(dict.fromkeys(row.name for row in rows))
     if not names or not ahead:
         return stacks_of(rows, names[-MOST_WEEKS:])
@@ -157,7 +158,7 @@ def credits(stats: Stats) -> Section | None:  # noqa: A001 - the name of the sec
     blocks: list[Block] = [Figures(figures)] if figures else []
     if found.weeks:
         mark = of_a_week(tokens.month)
-        blocks.append(_columns("credits-weeks", WEEKS, weeks_of(tokens), found.weeks, "Week", mark))
+        blocks.append(_columns("credits-weeks", WEEKS, weeks_of(stats), found.weeks, "Week", mark))
     if found.repositories:
         blocks.append(_bars("credits-repositories", REPOSITORIES, found.repositories, tokens.period))
     if found.outcomes:

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from copilog.analysis.figures import CreditRow, PeriodSection
 from copilog.render.report import amounts
 from copilog.render.report.credits import (
+    FORECAST,
     LEAD,
     MOST_REPOSITORIES,
     OUTCOME_TONES,
@@ -37,7 +38,7 @@ def credits_of(measured: Measured, links: Links) -> Section | None:
         return None
     panels = []
     if found.weeks:
-        panels.append(_over_time("credits-weeks", WEEKS, "week", weeks_of(tokens), found.weeks, links))
+        panels.append(_over_time("credits-weeks", WEEKS, "week", weeks_of(measured.stats), found.weeks, links))
         mark = of_a_week(tokens.month)
         if mark is not None and panels[0].chart is not None:
             panels[0].chart.mark, panels[0].chart.mark_name = mark, "allowance of a week"
@@ -67,7 +68,11 @@ def _points(stacks: Stacks, names: Sequence[str | None]) -> list[Point]:
 
 
 def _over_time(key: str, title: str, unit: str, stacks: Stacks, rows: Sequence[CreditRow], links: Links) -> Panel:
-    addresses = [links.period(*_days_of(name, unit)) for name in stacks.names]
+    recorded = [at for at, part in enumerate(stacks.parts) if part.name != FORECAST]
+    addresses = [
+        links.period(*_days_of(name, unit)) if any(values[at] for at in recorded) else None
+        for name, values in zip(stacks.names, stacks.values, strict=True)
+    ]
     chart = columns(key, title, "amount", unit, "credits", _series_of(stacks), _points(stacks, addresses))
     of, head = ("Model", "Week") if unit == "week" else ("Outcome", "Month")
     table = credits_table(title, rows, head, of, f"{head} before")

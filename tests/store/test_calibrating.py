@@ -9,7 +9,7 @@ import pytest
 
 from copilog.model import Conversation, Message, Mode, Model, PromptShare, Text, Turn, Usage
 from copilog.store.archive import Archive
-from copilog.store.calibrating import calibration_of
+from copilog.store.calibration import calibration_of
 from tests.stored import concluded_entry
 
 DEFAULT_ESTIMATE = (17_115, 9_069, 40_131)  # 17,000 + 1.15 x 100, less 8,046, and 23,016 more

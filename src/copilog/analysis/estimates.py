@@ -5,17 +5,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from copilog.analysis.figures import CalibrationRow
 from copilog.analysis.prices import PriceTable
 from copilog.derive.calibration import Prompt, Sample, calibrate, recorded_calls, sample_of
 from copilog.derive.estimating import Calibration, Range, Tokens, Values, fixed_part, parameters_of, range_of, tokens_of
 from copilog.derive.model_calls import Replay
-from copilog.store.calibrating import calibration_of
 
 __all__ = ["Estimate", "Prompt", "Sample", "calibrate", "estimate", "recorded_calls", "sample_of"]
 
@@ -84,20 +81,3 @@ def _method(replays: Sequence[Replay], calibration: Calibration, known: Mapping[
     return (
         f"{calls} calls replayed, each with the conversation so far and {fixed} tokens of instructions and tools{told}"
     )
-
-
-# --- the method of stored estimates ---------------------------------------------------------------------------------
-
-
-def calibration_rows(connection: sqlite3.Connection) -> list[CalibrationRow]:
-    """Return the parameters that the estimates of an archive were made with."""
-    return [CalibrationRow(**msgspec.structs.asdict(row)) for row in calibration_of(connection)]
-
-
-def method_text(rows: Sequence[CalibrationRow]) -> str:
-    """Return a text about how the estimates of an archive were made: which parameters are the user's own."""
-    own = [f"{row.name} ({row.conversations})" for row in rows if row.conversations]
-    if not own:
-        return "calls replayed, with default rates"
-    rest = "; default rates else" if len(own) < len(rows) else ""
-    return f"calls replayed, with rates from your own conversations: {'; '.join(own)}{rest}"

@@ -15,7 +15,7 @@ import msgspec
 
 from copilog.analysis.breakdowns import BY_CELL, BY_CONVERSATION, Tallies
 from copilog.analysis.credits import credits_section, ends_of
-from copilog.analysis.estimates import calibration_rows
+from copilog.analysis.estimate_method import calibration_rows
 from copilog.analysis.facts import CHOSEN_CALLS, DIGITS, DISTINCT, Aggregate, Amount, SqlTable
 from copilog.analysis.figures import AsModelRow, Prices, ShareRow, SpendRow, TokensSection
 from copilog.analysis.periods import compared, month_section

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from copilog.analysis.allowance import month_label
-from copilog.analysis.estimates import method_text
+from copilog.analysis.estimate_method import method_text
 from copilog.analysis.numbers import added
 from copilog.analysis.periods import before_label, days_label
 from copilog.cli.common import folder_name, plural

@@ -21,6 +21,7 @@ from copilog.derive.calibration import Prompt, Sample, calibrate, sample_of
 from copilog.derive.estimating import DEFAULTS, Calibration, Range
 from copilog.derive.model_calls import Replay, Replays
 from copilog.model import Conversation
+from copilog.store.calibration import CalibrationRow, calibration_of
 from copilog.store.database import transaction
 from copilog.store.estimated_spend import ReplayedCalls, estimate_of
 from copilog.store.rows import EstimateSampleRow
@@ -38,16 +39,6 @@ _UPDATE = """
         is_calibrated = 1
     WHERE conversation = ? AND position = ?
 """
-
-
-class CalibrationRow(msgspec.Struct, frozen=True):
-    """A parameter of estimates; `conversations` of the user have a value for it, 0 for a default."""
-
-    name: str
-    low: float
-    likely: float
-    high: float
-    conversations: int
 
 
 def sample_rows(conversation: Conversation, replays: Replays) -> list[EstimateSampleRow]:
@@ -83,13 +74,6 @@ def _rounded(replay: Replay) -> Replay:
 
 
 # --- the archive ----------------------------------------------------------------------------------------------------
-
-
-def calibration_of(connection: sqlite3.Connection) -> list[CalibrationRow]:
-    """Return the parameters that the stored estimates were made with."""
-    rows = connection.execute("SELECT name, low, likely, high, conversations FROM calibration ORDER BY name")
-    found = [CalibrationRow(*row) for row in rows]
-    return found or [CalibrationRow(name, *value, 0) for name, value in sorted(DEFAULTS.items())]
 
 
 def recalibrate(connection: sqlite3.Connection) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from copilog.analysis.estimates import method_text
+from copilog.analysis.estimate_method import method_text
 from copilog.analysis.figures import EstimateEnd, OriginRow, Prices, ShareRow, SpendRow, Stats, TokensSection
 from copilog.analysis.numbers import added
 from copilog.render import charts

@@ -68,7 +68,8 @@ class SpendRows:
     def add_calls(self, calls: Mapping[Calls, int]) -> None:
         """Add calls to the row with the input of their model, else to one of their sub-agent, else of their turn."""
         found: dict[Any, dict[str, Any]] = {}
-        for (slot, model, *_), numbers in sorted(self._rows.items(), key=lambda row: "input" not in row[1]):
+        has_input = {key for key, numbers in self._rows.items() if "input" in numbers and key[3] != "estimated"}
+        for (slot, model, *_), numbers in sorted(self._rows.items(), key=lambda row: row[0] not in has_input):
             for key in ((slot, model), slot, slot.turn):
                 found.setdefault(key, numbers)
         for (slot, model), count in calls.items():

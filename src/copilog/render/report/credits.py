@@ -35,7 +35,7 @@ OUTCOME_TONES = {"kept": 3, "undone": 2, "failed or cancelled": 1, "asked again"
 DAYS_OF_WEEK, DAYS_OF_MONTH = 7, 365.25 / 12
 LEAD = (
     "Recorded credits are solid; those that Copilot did not record are hatched: computed from list prices, and where "
-    "no tokens were recorded either, likely ones with the lower end of their range."
+    "no tokens were recorded either, likely ones with a line for their range. So is the forecast."
 )
 
 

@@ -75,9 +75,10 @@ def compared(stats: Stats, name: str, shown: Callable[[float | None], str]) -> s
 
 def _cost_figures(stats: Stats) -> list[Figure]:
     total = stats.tokens.total
-    least = stats.tokens.at_least or EstimateEnd()
+    least, most = stats.tokens.at_least or EstimateEnd(), stats.tokens.at_most or EstimateEnd()
     estimated = added(total.estimated_input, total.estimated_output)
-    more = f"; {amounts.estimate(estimated, least.input + least.output, amounts.short)} more are estimated"
+    range_ = amounts.estimate(estimated, least.input + least.output, amounts.short, most.input + most.output)
+    more = f"; {range_} more are estimated"
     tokens = Figure(
         "Tokens",
         amounts.short(added(total.input, total.output)),
@@ -85,9 +86,8 @@ def _cost_figures(stats: Stats) -> list[Figure]:
     )
     figures = [tokens]
     if total.dollars is not None or total.estimated_dollars is not None:
-        more = (
-            f"; {amounts.estimate(total.estimated_dollars, least.dollars, amounts.dollars)} more for estimated tokens"
-        )
+        range_ = amounts.estimate(total.estimated_dollars, least.dollars, amounts.dollars, most.dollars)
+        more = f"; {range_} more for estimated tokens"
         note = "recorded tokens at list prices" + (more if total.estimated_dollars else "")
         note += compared(stats, "dollars", amounts.dollars)
         figures.append(Figure("Cost", amounts.dollars(total.dollars), note))

@@ -76,6 +76,9 @@ def _figures(tokens: TokensSection) -> Figures:
         estimate = f"{amounts.short(total.estimated_input)} in, {amounts.short(total.estimated_output)} out"
         if least.input or least.output:
             estimate += f"; at least {amounts.short(least.input)} in, {amounts.short(least.output)} out"
+        if tokens.at_most is not None:
+            most = tokens.at_most
+            estimate += f"; at most {amounts.short(most.input)} in, {amounts.short(most.output)} out"
         made.append(Figure("Likely besides", amounts.short(estimated), estimate))
     if total.unpriced:
         made.append(

@@ -78,9 +78,10 @@ def _waiting_tile(work: WorkSection, links: Links) -> list[Figure]:
 
 def _cost_tiles(stats: Stats, links: Links) -> list[Figure]:
     tokens = stats.tokens
-    total, least = tokens.total, tokens.at_least or EstimateEnd()
+    total, least, most = tokens.total, tokens.at_least or EstimateEnd(), tokens.at_most or EstimateEnd()
     recorded, estimated = added(total.input, total.output), added(total.estimated_input, total.estimated_output)
-    more = f"; {amounts.estimate(estimated, least.input + least.output, amounts.short)} more are estimated"
+    range_ = amounts.estimate(estimated, least.input + least.output, amounts.short, most.input + most.output)
+    more = f"; {range_} more are estimated"
     link = links.link_unless_zero(recorded, "tokens.total.recorded")
     tiles = [
         Figure(
@@ -91,7 +92,8 @@ def _cost_tiles(stats: Stats, links: Links) -> list[Figure]:
         )
     ]
     if total.dollars is not None or total.estimated_dollars is not None:
-        more = f"; {amounts.estimate(total.estimated_dollars, least.dollars, amounts.dollars)} more for estimates"
+        range_ = amounts.estimate(total.estimated_dollars, least.dollars, amounts.dollars, most.dollars)
+        more = f"; {range_} more for estimates"
         note = "at list prices" + (more if total.estimated_dollars else "")
         note += compared(stats, "dollars", amounts.dollars)
         link = links.link_unless_zero(total.dollars, "tokens.total.dollars")

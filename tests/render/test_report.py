@@ -144,7 +144,7 @@ def test_the_same_figures_give_the_same_page() -> None:
         "Active days 53 longest streak 6 days",
         # (41,000 + 1,900) x 2,200; (700 + 210) x 2,200
         "Tokens 94.4 M recorded; at least 1.2 M, likely 2 M, at most 3.7 M more are estimated",
-        "Cost $94.60 recorded tokens at list prices; at least $2.50, likely $4.62, at most $9.50 more for estimated tokens",
+        "Cost $94.60 recorded tokens at list prices; at least $2.50, likely $4.62, at most $9.50 more",
         "Tool calls 3,120 187 failed",
         "Edits 860 +12,400 −5,300 lines in 74 files",
         "Elapsed 14 h 15 min 11 h 40 min working, 2 h 35 min waiting for the user",

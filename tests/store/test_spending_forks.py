@@ -134,3 +134,19 @@ def test_bill_after_a_kill_without_any_end_belongs_to_the_run_that_it_follows(tm
     checkpoint(log.add("session.resume").ask().say(outputTokens=50), 3, 10)
 
     assert used(spent(read_cleanly(tmp_path, log))) == {0: (0, 50, 1, 8), 1: (0, 50, 2, 2)}
+
+
+@pytest.mark.parametrize(
+    ("total", "expected"),
+    [
+        ((100, 10, 1, 3), {0: (400, 40, 0, 0), 1: (100, 10, 1, 3)}),  # began anew
+        ((500, 50, 2, 5), {0: (400, 40, 1, 4), 1: (100, 10, 1, 1)}),  # with what was copied, as 40 : 10
+    ],
+)
+def test_records_of_calls_that_a_fork_copied_stay_in_their_turns(
+    tmp_path: Path, total: tuple[float, ...], expected: dict[int | None, tuple[Any, ...]]
+) -> None:
+    log = Log().start(selectedModel="opus").ask().record(1, 40, of=PARENT).say()
+    fork(log).ask().record(2, 10).say().shut_down(**summary(*total), **NEWER)  # type: ignore[arg-type]
+
+    assert used(spent(read_cleanly(tmp_path, log))) == expected

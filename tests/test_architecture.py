@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "copilog"
 
 FOUNDATIONS = {
     "model", "errors", "diagnostics", "jsonio", "sqliteio", "tags", "textdiff", "atomic_files", "text_cache",
-    "derive", "intake", "fields", "uris",
+    "derive", "intake", "fields", "uris", "patterns",
 }  # fmt: skip
 ANYTHING = {"*"}
 MAY_IMPORT: dict[str, set[str]] = {
@@ -26,6 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "textdiff": {"model", "errors"},
     "atomic_files": {"model", "errors"},
     "text_cache": {"model", "errors"},
+    "patterns": {"model", "errors"},
     "intake": {"model", "errors", "diagnostics", "jsonio"},
     "derive": {"model", "errors", "textdiff", "text_cache"},
     "fields": {"model", "errors", "jsonio"},

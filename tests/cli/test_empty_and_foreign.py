@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from copilog import patterns
 from copilog.errors import UsageError
-from copilog.intake import limits
 from copilog.store.archive import Archive
 from copilog.store.dates import period_of
 from copilog.store.selection import Selection, selection_of
@@ -134,7 +134,7 @@ def test_an_unknown_format_is_answered_with_the_nearest(folder: Path) -> None:
 
 @pytest.mark.usefixtures("home")
 def test_a_search_with_a_pattern_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "PATTERN_SECONDS", 0.2)
+    monkeypatch.setattr(patterns, "PATTERN_SECONDS", 0.2)
 
     outcome = run("search", "--regex", "(a+)+$")
 

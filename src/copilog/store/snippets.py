@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from copilog.intake.patterns import time_limit
+from copilog.patterns import time_limit
 from copilog.store.conditions import compiled
 from copilog.store.query import Text
 from copilog.store.substrings import words_of

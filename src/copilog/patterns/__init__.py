@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from types import FrameType
 
 from copilog.errors import UsageError
-from copilog.intake import limits
+
+PATTERN_SECONDS = 5.0
+SHORT_TEXT = 16  # characters, on which every pattern is fast
 
 
 def has_match_within_limit(pattern: re.Pattern[str], text: str) -> bool:
@@ -26,18 +28,18 @@ def time_limit(pattern: re.Pattern[str], text: str) -> Iterator[None]:
     The limit needs a system timer, which exists on Linux and macOS, in the main thread of each process.
     """
     has_timer = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-    if not has_timer or len(text) < limits.SHORT_TEXT:
+    if not has_timer or len(text) < SHORT_TEXT:
         yield
         return
 
     def end(_number: int, _frame: FrameType | None) -> None:
         raise UsageError(
-            f"the pattern {pattern.pattern!r} takes longer than {limits.PATTERN_SECONDS:g} s on a text of "
+            f"the pattern {pattern.pattern!r} takes longer than {PATTERN_SECONDS:g} s on a text of "
             f"{len(text):,} characters; write one without repetitions inside repetitions"
         )
 
     before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, limits.PATTERN_SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, PATTERN_SECONDS)
     try:
         yield
     finally:

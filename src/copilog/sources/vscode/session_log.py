@@ -22,6 +22,7 @@ from copilog.sources.documents import TRUNCATED_VALUE
 from copilog.sources.folders import SESSION_FOLDERS, session_files
 from copilog.sources.roots import StorageFolder
 from copilog.sources.vscode.replaced_texts import DRAFT_FIELDS, Lost, Overwritten
+from copilog.text_cache import SharedTexts
 
 
 class VSCodeSessionLog(Source):
@@ -178,15 +179,18 @@ def is_change(record: dict[str, Any]) -> bool:
     return is_numbered and ("k" in record or isinstance(record.get("v"), dict))
 
 
-def replay(source: Path | bytes, ledger: Ledger) -> Replayed:
-    """Replay all lines of a log; each is one record."""
+def replay(source: Path | bytes, ledger: Ledger, shared: SharedTexts | None = None) -> Replayed:
+    """Replay all lines of a log; each is one record. Texts that are among the shared ones take no more memory."""
     log = Replayed()
     has_truncated = False
 
     def decode(line: bytes) -> Change:
         nonlocal has_truncated
         has_truncated = has_truncated or TRUNCATED_VALUE in line
-        return decode_change(line)
+        change = decode_change(line)
+        if shared is not None:
+            change.v = shared.share_in(change.v)
+        return change
 
     lines = JsonLines(source, ledger, is_change, decode=decode)
     for record, line, offset, _ in lines:

@@ -18,6 +18,7 @@ import json
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import cache
 from typing import Any, NamedTuple, overload
 
@@ -27,6 +28,7 @@ from msgspec.structs import replace
 from copilog import jsonio
 from copilog.derive.outcomes import settle_running
 from copilog.model import Conversation, Message
+from copilog.store.database import unmapped
 from copilog.store.packing import pack, pack_pieces, unpack
 
 CHAPTER = 128  # messages
@@ -39,6 +41,8 @@ _SELECT = """
     SELECT position, data FROM chapter WHERE conversation = ?1
     UNION ALL SELECT NULL, data FROM document WHERE conversation = ?1
 """
+
+_HAS_CHAPTERS = "SELECT 1 FROM chapter WHERE conversation = ? LIMIT 1"
 
 _encoder = msgspec.json.Encoder()
 
@@ -139,12 +143,14 @@ def stored_conversation(connection: sqlite3.Connection, rowid: int) -> Conversat
     """Return a conversation of the archive by its number; None if it has no document."""
     conversation: Conversation | None = None
     earlier: dict[int, list[Message]] = {}
-    # One statement, as a scan may write at the same time; and one packed chapter at a time in memory.
-    for position, data in connection.execute(_SELECT, (rowid,)):
-        if position is None:
-            conversation = conversation_from(data)
-        else:
-            earlier[position] = _messages_of(data)
+    is_long = connection.execute(_HAS_CHAPTERS, (rowid,)).fetchone() is not None
+    with unmapped(connection) if is_long else nullcontext():
+        # One statement, as a scan may write at the same time; and one packed chapter at a time in memory.
+        for position, data in connection.execute(_SELECT, (rowid,)):
+            if position is None:
+                conversation = conversation_from(data)
+            else:
+                earlier[position] = _messages_of(data)
     if conversation is None:
         return None
     before = [message for position in sorted(earlier) for message in earlier[position]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,11 @@ def session(home: Path, form: str) -> Path:
 def test_no_command_has_the_texts_of_a_session_in_memory_twice(form: str, tmp_path: Path) -> None:
     home = tmp_path / "home"
     names = {"HOME": str(home), "FILE": str(session(home, form))}
-    commands = [*ON_FILE, *ON_ARCHIVE] if TIMES > 1 else [*ON_FILE, *ON_ARCHIVE[:3:2]] if form == "cut" else ON_FILE[::2]
+    commands: Sequence[list[str]] = ON_FILE[::2]
+    if TIMES > 1:
+        commands = (*ON_FILE, *ON_ARCHIVE)
+    elif form == "cut":
+        commands = (*ON_FILE, *ON_ARCHIVE[:3:2])
 
     excess = {}
     for command in commands:

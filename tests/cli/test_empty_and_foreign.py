@@ -14,7 +14,9 @@ from copilog import patterns
 from copilog.errors import UsageError
 from copilog.store.archive import Archive
 from copilog.store.dates import period_of
-from copilog.store.selection import Selection, selection_of
+from copilog.store.query import QueryError, parse
+from copilog.store.query_fields import DATES
+from copilog.store.selection import NAME_FIELDS, Selection, selection_of
 from tests.cli.homes import Home, move_in, run, session
 
 A_SESSION = "11111111-aaaa"
@@ -49,6 +51,22 @@ def test_an_empty_name_in_a_selection_is_no_filter(tmp_path: Path) -> None:
     with Archive(Path(os.environ["COPILOG_ARCHIVE"])) as archive:
         for name in ("workspace", "source", "model", "label"):
             assert len(archive.list_selected(msgspec.structs.replace(Selection(), **{name: ""}))) == 2
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize("field", [*NAME_FIELDS, *DATES])
+@pytest.mark.parametrize("query", ["peas {}", "{} peas", "peas -{}", "peas AND NOT {}", "peas OR {}", "({} {}) peas"])
+def test_an_empty_name_or_date_in_a_query_is_no_condition(field: str, query: str) -> None:
+    for empty in (f'{field}:""', f"{field}:' '", f'{field}:("")'):
+        assert parse(query.replace("{}", empty)).root == parse("peas").root
+
+
+def test_a_query_of_an_empty_name_alone_is_answered_with_what_may_be_meant() -> None:
+    with pytest.raises(QueryError) as caught:
+        parse('-workspace:""')
+
+    assert caught.value.reason == 'workspace:"" selects all conversations'
+    assert caught.value.suggestion == '-workspace:"(no workspace)"'
 
 
 def test_an_empty_root_is_not_the_current_folder() -> None:

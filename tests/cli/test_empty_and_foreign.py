@@ -102,6 +102,18 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("home")
+def test_a_bad_record_counts_with_strict_in_every_scan_of_its_folder(folder: Path) -> None:
+    with (folder / "ferry.jsonl").open("a") as file:
+        file.write("{torn\n")
+
+    for _ in range(2):
+        outcome = run("scan", "--strict", folder)
+        assert (outcome.code, "1 bad record" in outcome.err) == (1, True)
+    (folder / "ferry.jsonl").unlink()
+    assert run("scan", "--strict", folder).code == 0
+
+
+@pytest.mark.usefixtures("home")
 @pytest.mark.parametrize("command", ["scan", "inspect"])
 @pytest.mark.parametrize(("content", "words"), [("", "empty file"), ('{"some": "thing"}\n', "of unknown format")])
 def test_an_empty_or_foreign_file_in_a_folder_counts_with_strict(
@@ -116,6 +128,8 @@ def test_an_empty_or_foreign_file_in_a_folder_counts_with_strict(
     (folder / "other.json").write_text(content + "\n" * bool(content))  # or a scan would not read it again
     os.utime(folder / "other.json", (1, 1))
     assert run(command, "--strict", folder).code == 1
+    again = run(command, "--strict", folder)  # a scan reads nothing this time
+    assert (again.code, words in again.out + again.err) == (1, True)
     (folder / "other.json").unlink()
     assert run(command, "--strict", folder).code == 0
 

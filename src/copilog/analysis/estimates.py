@@ -36,8 +36,9 @@ from copilog.derive.estimating import (
 )
 from copilog.derive.model_calls import Kind, Replay, replayed
 from copilog.model import Conversation, Turn, Usage
+from copilog.model.recorded_names import SHUTDOWN
 
-SHUTDOWN, WHOLE_TURN = "session.shutdown", "request"
+WHOLE_TURN = "request"
 FIXED_CATEGORY = "System"  # of the shares of a prompt that VS Code records: instructions and definitions of tools
 ENOUGH = 3  # of the user's own conversations, for parameters that differ little between users
 ENOUGH_FIXED = 1  # the fixed part depends on the user's own servers and instructions more than on anything else

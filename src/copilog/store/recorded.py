@@ -6,13 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from copilog.model import Usage
+from copilog.model.recorded_names import AFTER_SHUTDOWN, OF_KILLED_RUNS
 from copilog.store.details import LARGEST_NUMBER
 from copilog.store.message_counts import Slot
 
 TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
-SHUTDOWN, COMPACTION = "session.shutdown", "session.compaction_complete"
-RECORD = "session.usage_record"
-AFTER_SHUTDOWN, OF_KILLED_RUNS = "after the last shutdown", "runs that were killed"
 
 Counted = tuple[Slot, Usage]  # recorded numbers, and the turn and sub-agent that they belong to
 

@@ -19,7 +19,7 @@ from copilog.derive.estimating import (
     fixed_part,
     written_part,
 )
-from copilog.derive.model_calls import Kind, Replay
+from copilog.derive.replayed_calls import Kind, Replay
 from copilog.model import Conversation, Message, Notice, PromptShare, Text, Turn, Usage
 
 EXACT = {name: Range(1.0, 1.0, 1.0) for name in PRIOR}

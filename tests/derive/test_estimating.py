@@ -20,7 +20,7 @@ from copilog.derive.estimating import (
     tokens_of,
     written_part,
 )
-from copilog.derive.model_calls import Replay
+from copilog.derive.replayed_calls import Replay
 
 CALIBRATION = {
     fixed_part("cli"): Range(500, 1_000, 3_000),

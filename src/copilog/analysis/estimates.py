@@ -34,7 +34,7 @@ from copilog.derive.estimating import (
     tokens_of,
     written_part,
 )
-from copilog.derive.model_calls import Kind, Replay, replayed
+from copilog.derive.replayed_calls import Kind, Replay, replayed
 from copilog.model import Conversation, Turn, Usage
 from copilog.model.recorded_names import SHUTDOWN
 

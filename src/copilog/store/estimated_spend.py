@@ -24,7 +24,7 @@ from copilog.derive.estimating import (
     tokens_of,
     written_part,
 )
-from copilog.derive.model_calls import Replay, replayed
+from copilog.derive.replayed_calls import Replay, replayed
 from copilog.model import Conversation
 from copilog.store.message_counts import Slot
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from copilog.derive.model_calls import CONTEXT_LIMIT, HIDDEN_RESULT, Replay, replayed, rough_tokens
+from copilog.derive.replayed_calls import CONTEXT_LIMIT, HIDDEN_RESULT, Replay, replayed, rough_tokens
 from copilog.model import (
     AnyPart,
     Compaction,

@@ -11,7 +11,7 @@ from copilog.store.segments import requests_in_runs
 from copilog.store.spreading import whole_shares
 
 
-def model_calls(talk: MessageCounts, accounts: Accounts) -> Counter[Slot]:
+def calls_by_turn(talk: MessageCounts, accounts: Accounts) -> Counter[Slot]:
     """Count the calls by turn and sub-agent: from records of calls, else rounds, else a share of a run's totals."""
     counted: Counter[Slot] = Counter()
     of_account = accounts.chosen.rows if accounts.chosen is not None else []

@@ -71,7 +71,7 @@ def forget_origins(path: Path) -> None:
 
 @pytest.mark.parametrize("is_old", [False, True])
 @pytest.mark.parametrize("command", [("list",), ("search", "question"), ("stats",), ("scan",), ("export", "last")])
-def test_this_machine_is_not_poured_into_an_archive_of_another(
+def test_an_archive_of_another_home_is_not_updated_from_this_machine(
     other: Path, yours: Home, command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_old: bool
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -86,7 +86,7 @@ def test_this_machine_is_not_poured_into_an_archive_of_another(
 
 
 @pytest.mark.parametrize("command", [("list",), ("search", "question"), ("stats",), ("scan",), ("export", "last")])
-def test_this_machine_is_not_poured_into_an_archive_of_another_that_the_environment_names(
+def test_an_archive_of_another_home_in_the_environment_is_not_updated_from_this_machine(
     other: Path, yours: Home, command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -187,14 +187,13 @@ def replay(source: Path | bytes, ledger: Ledger, shared: SharedTexts | None = No
     def decode(line: bytes) -> Change:
         nonlocal has_truncated
         has_truncated = has_truncated or TRUNCATED_VALUE in line
-        change = decode_change(line)
-        if shared is not None:
-            change.v = shared.share_in(change.v)
-        return change
+        return decode_change(line)
 
     lines = JsonLines(source, ledger, is_change, decode=decode)
     for record, line, offset, _ in lines:
         log.is_damaged, lines.is_damaged = log.is_damaged or lines.is_damaged, False
+        if shared is not None:
+            _share_texts(record, shared)
         try:
             if type(record) is Change:
                 apply_change(record, log)
@@ -207,6 +206,14 @@ def replay(source: Path | bytes, ledger: Ledger, shared: SharedTexts | None = No
     log.is_damaged = log.is_damaged or lines.is_damaged
     _note_health(log, ledger, has_truncated)
     return log
+
+
+def _share_texts(record: Any, shared: SharedTexts) -> None:
+    """Replace the long texts of a line by equal ones that are in memory already."""
+    if type(record) is Change:
+        record.v = shared.share_in(record.v)
+    else:
+        shared.share_in(record)
 
 
 def _note_health(log: Replayed, ledger: Ledger, has_truncated: bool) -> None:

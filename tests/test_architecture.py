@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "copilog"
 
 FOUNDATIONS = {
     "model", "errors", "diagnostics", "jsonio", "sqliteio", "tags", "textdiff", "atomic_files", "text_cache",
-    "derive", "intake", "fields", "uris", "version", "lazy_names",
+    "derive", "intake", "fields", "uris", "version", "lazy_names", "patterns",
 }  # fmt: skip
 ANYTHING = {"*"}
 MAY_IMPORT: dict[str, set[str]] = {
@@ -27,6 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "textdiff": {"model", "errors"},
     "atomic_files": {"model", "errors"},
     "text_cache": {"model", "errors"},
+    "patterns": {"model", "errors"},
     "intake": {"model", "errors", "diagnostics", "jsonio"},
     "lazy_names": set(),
     "derive": {"model", "errors", "textdiff", "text_cache", "lazy_names"},

@@ -1,0 +1,281 @@
+"""Replace what a scan finds, by placeholders that are the same for the same secret within one export."""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeVar
+
+from copilog.redaction.encodings import encoded_again
+from copilog.redaction.findings import Finding, leaves_of
+from copilog.redaction.personal import Private
+from copilog.redaction.scanning import NOBODY, find, find_in_each
+from copilog.redaction.walking import Leaf, NotRedacted, leaves_in, walk
+
+Whole = TypeVar("Whole")
+
+KEY_BYTES = 32
+_TAG_LENGTH = 8  # hexadecimal digits of a placeholder
+# Where one text may continue in the next one: neither ends nor begins with a space.
+_TAIL = re.compile(r"[^\s]\Z")
+_REACH = 4_000  # characters of the neighbours of a border that are scanned together
+_OPEN_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY")
+
+
+class Place(NamedTuple):
+    """A finding in a text of a value: the number of the text, as `leaves_in` counts them, and the place there.
+
+    A finding that is cut by the border of two texts has the rest of it in `rest`: numbers of texts, starts and ends.
+    """
+
+    leaf: int
+    finding: Finding
+    rest: tuple[tuple[int, int, int], ...] = ()
+
+
+class Redactor:
+    """Replaces secrets in texts and conversations, and counts what it replaced by kind.
+
+    One redactor is for one export: its key is random, so that a placeholder cannot be looked up in another one, nor
+    computed from a guess. `keeps` says which findings stay as they are.
+    """
+
+    def __init__(
+        self,
+        private: Private = NOBODY,
+        keeps: Callable[[Finding], bool] | None = None,
+        key: bytes | None = None,
+    ) -> None:
+        self.private = private
+        self.counts: Counter[str] = Counter()
+        self._keeps = keeps or (lambda _finding: False)
+        self._key = key or secrets.token_bytes(KEY_BYTES)
+
+    def text(self, text: str) -> str:
+        """Return a text with placeholders instead of secrets."""
+        return self._replaced(text, self._to_replace(find(text, self.private)))
+
+    def value(self, value: Whole) -> Whole:
+        """Return a conversation, or any other value, with placeholders in each of its texts.
+
+        Raise NotRedacted if any of it could not be scanned; then nothing of it may be written.
+        """
+        try:
+            return self._value(value)
+        except NotRedacted:
+            raise
+        except Exception as error:
+            raise NotRedacted(f"a text could not be scanned ({type(error).__name__})") from error
+
+    def placeholder(self, finding: Finding) -> str:
+        """Return what replaces a finding: letters, digits, hyphens, so that paths, addresses and JSON stay such."""
+        tag = hmac.digest(self._key, f"{_group(finding.kind)}\0{_canonical(finding)}".encode("utf-8", "surrogatepass"), "sha256")
+        name = f"redacted-{finding.kind}-{tag.hex()[:_TAG_LENGTH]}"
+        if finding.kind == "email":
+            return f"redacted-{tag.hex()[:_TAG_LENGTH]}@example.invalid"
+        return name
+
+    def _value(self, value: Whole) -> Whole:
+        leaves = leaves_in(value)
+        edits = self._edits(leaves)
+        if not edits:
+            return value
+        number = -1
+
+        def visit(leaf: Leaf) -> str:
+            nonlocal number
+            number += 1
+            return self._edited(leaf, edits[number]) if number in edits else leaf.text
+
+        made = walk(value, visit)
+        assert number == len(leaves) - 1
+        return made
+
+    def _edits(self, leaves: Sequence[Leaf]) -> dict[int, list[tuple[int, int, Finding | None]]]:
+        """Return what to replace in which text; None where the rest of a finding is removed."""
+        edits: dict[int, list[tuple[int, int, Finding | None]]] = {}
+        for place in places_in_leaves(leaves, self.private):
+            for kept in self._to_replace([place.finding]):
+                edits.setdefault(place.leaf, []).append((kept.start, kept.end, kept))
+                for leaf, start, end in place.rest:
+                    edits.setdefault(leaf, []).append((start, end, None))
+        return edits
+
+    def _edited(self, leaf: Leaf, edits: list[tuple[int, int, Finding | None]]) -> str:
+        if leaf.is_binary:
+            self.counts.update(found.kind for _, _, found in edits if found is not None)
+            return "".join(self.placeholder(found) for _, _, found in edits if found is not None)
+        pieces, at = [], 0
+        for start, end, finding in sorted(edits, key=lambda each: each[:2]):
+            if end <= at:
+                continue
+            pieces.append(leaf.text[at : max(at, start)])
+            pieces.append(self._put_for(finding) if finding is not None else "")
+            at = end
+        return "".join([*pieces, leaf.text[at:]])
+
+    def _replaced(self, text: str, findings: Sequence[Finding]) -> str:
+        pieces, at = [], 0
+        for finding in findings:
+            pieces += [text[at : finding.start], self._put_for(finding)]
+            at = finding.end
+        return "".join([*pieces, text[at:]])
+
+    def _put_for(self, finding: Finding) -> str:
+        if finding.inner:
+            return encoded_again(self._replaced(finding.secret, finding.inner), finding.encoding)
+        self.counts[finding.kind] += 1
+        made = self.placeholder(finding)
+        return made.replace("@", "%40") if finding.encoding == "percent" else made
+
+    def _to_replace(self, findings: Sequence[Finding]) -> list[Finding]:
+        """Return the findings without those that are kept; of encoded texts, those of which something is not kept."""
+        kept = []
+        for finding in findings:
+            if finding.inner:
+                inner = tuple(self._to_replace(finding.inner))
+                if inner:
+                    kept.append(finding._replace(inner=inner))
+            elif not self._keeps(finding):
+                kept.append(finding)
+        return kept
+
+
+def places_in_value(value: Any, private: Private = NOBODY) -> list[Place]:
+    """Return all findings in a conversation or another value, in the order of its texts."""
+    try:
+        return places_in_leaves(leaves_in(value), private)
+    except NotRedacted:
+        raise
+    except Exception as error:
+        raise NotRedacted(f"a text could not be scanned ({type(error).__name__})") from error
+
+
+def places_in_leaves(leaves: Sequence[Leaf], private: Private) -> list[Place]:
+    """Return all findings in texts, those over the borders of two texts included. Equal texts are scanned once."""
+    numbers: dict[str, int] = {}
+    for leaf in leaves:
+        numbers.setdefault(leaf.text, len(numbers))
+    found = find_in_each(list(numbers), private)
+    places = []
+    for number, leaf in enumerate(leaves):
+        for finding in found[numbers[leaf.text]]:
+            if not leaf.is_binary or _counts_in_binary(finding):
+                places.append(Place(number, finding))
+    places = _with_cut_ones(leaves, places, private)
+    return sorted(places, key=lambda place: (place.leaf, place.finding.start))
+
+
+def _counts_in_binary(finding: Finding) -> bool:
+    """Return whether a finding among bytes is no accident."""
+    return finding.confidence == "certain" or (finding.evidence.startswith("shape") and len(finding.secret) >= 32)
+
+
+# --- findings that are cut by a border -----------------------------------------------------------------------------------
+
+
+def _with_cut_ones(leaves: Sequence[Leaf], places: list[Place], private: Private) -> list[Place]:
+    """Add findings that begin in one text and end in a following one of the same stream."""
+    streams: dict[str, list[int]] = {}
+    for number, leaf in enumerate(leaves):
+        if leaf.stream and not leaf.is_binary:
+            streams.setdefault(leaf.stream, []).append(number)
+    cut: list[Place] = []
+    for run in (run for numbers in streams.values() for run in _runs(leaves, numbers)):
+        cut += _cut_in_run(leaves, run, private)
+    if not cut:
+        return places
+    covered = {(leaf, start, end) for place in cut for leaf, start, end in _pieces(place)}
+    return [place for place in places if not _is_covered(place, covered)] + [
+        place for place in cut if not (place.finding.is_personal and _touches(place, places))
+    ]
+
+
+def _runs(leaves: Sequence[Leaf], numbers: Sequence[int]) -> list[list[int]]:
+    """Return the texts of a stream in groups that may each be one text that was cut."""
+    runs: list[list[int]] = []
+    is_in_key = False
+    for before, after in pairwise(numbers):
+        left, right = leaves[before].text, leaves[after].text
+        is_in_key = _OPEN_KEY.search(left) is not None or (is_in_key and "-----END" not in left)
+        if (_TAIL.search(left) and not right[0].isspace()) or is_in_key or left.rstrip()[-1:] in ("=", ":"):
+            if runs and runs[-1][-1] == before:
+                runs[-1].append(after)
+            else:
+                runs.append([before, after])
+    return runs
+
+
+def _cut_in_run(leaves: Sequence[Leaf], run: Sequence[int], private: Private) -> list[Place]:
+    """Return the findings that are in more than one text of a run."""
+    windows = []  # of each text its number, where its used part begins, and that part
+    for index, number in enumerate(run):
+        text = leaves[number].text
+        if len(text) > 2 * _REACH:
+            if index:
+                windows.append((number, 0, text[:_REACH]))
+            if index < len(run) - 1:
+                windows.append((number, len(text) - _REACH, text[-_REACH:]))
+        else:
+            windows.append((number, 0, text))
+    starts, at = [], 0
+    for _, _, part in windows:
+        starts.append(at)
+        at += len(part)
+    joined = "".join(part for _, _, part in windows)
+    places = []
+    for finding in find(joined, private):
+        first = bisect_right(starts, finding.start) - 1
+        last = bisect_right(starts, finding.end - 1) - 1
+        if first == last or windows[first][0] == windows[last][0]:
+            continue
+        pieces = []
+        for index in range(first, last + 1):
+            number, offset, part = windows[index]
+            begin = max(0, finding.start - starts[index])
+            end = min(len(part), finding.end - starts[index])
+            pieces.append((number, offset + begin, offset + end))
+        number, begin, end = pieces[0]
+        places.append(Place(number, finding._replace(start=begin, end=end), tuple(pieces[1:])))
+    return places
+
+
+def _pieces(place: Place) -> list[tuple[int, int, int]]:
+    return [(place.leaf, place.finding.start, place.finding.end), *place.rest]
+
+
+def _is_covered(place: Place, covered: set[tuple[int, int, int]]) -> bool:
+    finding = place.finding
+    return any(leaf == place.leaf and start <= finding.start and finding.end <= end for leaf, start, end in covered)
+
+
+def _touches(place: Place, others: Sequence[Place]) -> bool:
+    """Return whether a finding over a border has a place with one that is complete in its text."""
+    return any(
+        other.leaf == leaf and other.finding.start < end and other.finding.end > start
+        for leaf, start, end in _pieces(place)
+        for other in others
+    )
+
+
+# --- what is the same ---------------------------------------------------------------------------------------------------
+
+
+def _canonical(finding: Finding) -> str:
+    """Return the secret as it is the same in all its places: addresses and hosts in any case."""
+    return finding.secret.lower() if finding.is_personal else finding.secret
+
+
+def _group(kind: str) -> str:
+    """Return what is keyed with the secret: the same value is the same secret under any name."""
+    return kind if kind in ("email", "user", "host", "word") else "secret"
+
+
+def leaves_in_places(places: Sequence[Place]) -> list[tuple[Place, Finding]]:
+    """Return each place with the findings that are there, those in encoded texts one by one."""
+    return [(place, leaf) for place in places for leaf in leaves_of(place.finding)]

@@ -12,7 +12,24 @@ from copilog.redaction.findings import Finding
 from copilog.redaction.names import can_be_password, can_be_token, is_standin, is_strong, is_telling
 
 # Pieces of names of secrets; each is searched as it is, which is fast.
-_HINTS = ("assw", "PASS", "ecret", "ECRET", "oken", "OKEN", "pwd", "PWD", "Pwd", "key", "Key", "KEY", "redential", "REDENTIAL", "_auth", "_AUTH")
+_HINTS = (
+    "assw",
+    "PASS",
+    "ecret",
+    "ECRET",
+    "oken",
+    "OKEN",
+    "pwd",
+    "PWD",
+    "Pwd",
+    "key",
+    "Key",
+    "KEY",
+    "redential",
+    "REDENTIAL",
+    "_auth",
+    "_AUTH",
+)
 _NAME_BEFORE = re.compile(r"[\w.-]{0,40}")  # read backwards
 # The rest of the name, perhaps quotes, an operator, and the value. Quotes may be escaped, as in JSON within JSON.
 _ASSIGNMENT = re.compile(
@@ -23,8 +40,13 @@ _ASSIGNMENT = re.compile(
 )
 _PLAIN_VALUE = re.compile(r"""[^\s"'`<>,;)}\]\\\x00&|]{6,2000}""")
 _LONGEST = 2000
-_OPTION = re.compile(r"(?:--?[\w-]*(?:password|passwd|token|secret|api-?key)(?:=|[ \t]+)|\bsshpass -p ?)['\"]?([^\s'\"\\\x00]{6,400})", re.IGNORECASE)
-_USER_OPTION = re.compile(r"\bcurl\b[^\r\n\x00]{0,400}?[ \t](?:-u|--user|--proxy-user)[ =]?['\"]?([^\s:'\"\\\x00]{1,100}):([^\s'\"\\\x00]{4,200})")
+_OPTION = re.compile(
+    r"(?:--?[\w-]*(?:password|passwd|token|secret|api-?key)(?:=|[ \t]+)|\bsshpass -p ?)['\"]?([^\s'\"\\\x00]{6,400})",
+    re.IGNORECASE,
+)
+_USER_OPTION = re.compile(
+    r"\bcurl\b[^\r\n\x00]{0,400}?[ \t](?:-u|--user|--proxy-user)[ =]?['\"]?([^\s:'\"\\\x00]{1,100}):([^\s'\"\\\x00]{4,200})"
+)
 _HEADER = re.compile(
     r"uthorization\\*[\"']?\]?[ \t]{0,4}[:=,][ \t]{0,4}\\*[\"'`]?(?P<scheme>Bearer|Basic|Token|token|bearer|basic|SSWS|ApiKey|Digest|Negotiate|GenieKey)?"
     r"[ \t]{0,4}(?P<value>[\w+/=.~:!@-]{8,4000})",
@@ -33,9 +55,13 @@ _HEADER = re.compile(
 _BEARER = re.compile(r"[Bb]earer[ \t]+(?P<value>[\w+/=.~-]{16,4000})")
 _BASIC = re.compile(r"\b[Bb]asic[ \t]+(?P<value>[A-Za-z0-9+/]{12,400}={0,2})(?![A-Za-z0-9+/=])")
 _URL = re.compile(r"://([^\s/:@\"'<>\\\x00`]{0,120}):([^\s/\"'<>\\\x00`]{1,300})@(?=[\w.\[$-])")
-_SIGNATURE = re.compile(r"(?:sig|Signature|X-Amz-Signature|X-Goog-Signature|X-Amz-Security-Token|code)=([A-Za-z0-9%+/_=-]{20,1200})")
-_WEAK = frozenset("password passwd pass pwd secret user username token foo bar test x xxx xxxx example changeme postgres root admin".split())
-_AWS = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
+_SIGNATURE = re.compile(
+    r"(?:sig|Signature|X-Amz-Signature|X-Goog-Signature|X-Amz-Security-Token|code)=([A-Za-z0-9%+/_=-]{20,1200})"
+)
+_WEAK = frozenset(
+    "password passwd pass pwd secret user username token foo bar test x xxx xxxx example changeme postgres root admin".split()
+)
+_AWS = re.compile(r"(?:(?<![A-Za-z0-9/+=])|(?<=\\[nrt])|(?<=\n\+))[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 
 
 def by_context(text: str) -> Iterator[Finding]:
@@ -74,7 +100,9 @@ def _value_at(text: str, match: re.Match[str], name: str) -> Finding | None:
     if quote:
         closing = match["escape"] + quote
         end = text.find(closing, start, start + _LONGEST)
-        while 0 < end and not match["escape"] and text[end - 1] == "\\" and quote != "&quot;":  # an escaped quote inside
+        while (
+            0 < end and not match["escape"] and text[end - 1] == "\\" and quote != "&quot;"
+        ):  # an escaped quote inside
             end = text.find(closing, end + 1, start + _LONGEST)
         if end < 0 or "\n" in text[start:end]:
             return None
@@ -159,7 +187,16 @@ def _signatures(text: str) -> Iterator[Finding]:
 
 def _options(text: str) -> Iterator[Finding]:
     if "--" in text or "sshpass" in text:
-        for hint in ("--pass", "--token", "--secret", "--api-key", "--apikey", "--auth-token", "--access-token", "sshpass "):
+        for hint in (
+            "--pass",
+            "--token",
+            "--secret",
+            "--api-key",
+            "--apikey",
+            "--auth-token",
+            "--access-token",
+            "sshpass ",
+        ):
             at = text.find(hint)
             while at >= 0:
                 match = _OPTION.match(text, at)
@@ -181,6 +218,6 @@ def _beside_key_ids(text: str) -> Iterator[Finding]:
         while at >= 0:
             for match in _AWS.finditer(text, max(0, at - 120), at + 240):
                 value = match[0]
-                if entropy(value) > 4.0 and any(map(str.isdigit, value)) and not re.fullmatch("[0-9a-f]{40}", value):
+                if can_be_token(value) and entropy(value) > 4.0 and not re.fullmatch("[0-9a-f]{40}", value):
                     yield Finding(*match.span(), "aws-secret-key", value, "beside a key id")
             at = text.find(prefix, at + 4)

@@ -144,7 +144,10 @@ def _is_text(probe: str) -> bool:
         return False
     if not any(data[1::2]):
         data = data[::2]
-    return all(32 <= byte < 127 or byte in (9, 10, 13) or byte >= 0x80 for byte in data) and sum(byte < 0x80 for byte in data) > 8
+    return (
+        all(32 <= byte < 127 or byte in (9, 10, 13) or byte >= 0x80 for byte in data)
+        and sum(byte < 0x80 for byte in data) > 8
+    )
 
 
 def _decoded(body: str) -> bytes | None:

@@ -11,7 +11,9 @@ _EOL = r"(?:(?:\\+r)?\\+n|\r?\n|%0[Aa]|\\+u000[aA]|<br/?>)"
 _BEGIN = re.compile(
     r"-----BEGIN[ +]((?:[A-Z0-9]{2,12}[ +]){0,3})PRIVATE[ +]KEY(?:[ +]BLOCK)?-----|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----"
 )
-_END = re.compile(r"-----END[ +](?:[A-Z0-9]{2,12}[ +]){0,3}PRIVATE[ +]KEY(?:[ +]BLOCK)?-----|---- END SSH2[A-Z0-9 ]{1,40} ----")
+_END = re.compile(
+    r"-----END[ +](?:[A-Z0-9]{2,12}[ +]){0,3}PRIVATE[ +]KEY(?:[ +]BLOCK)?-----|---- END SSH2[A-Z0-9 ]{1,40} ----"
+)
 _MOST = 20_000  # characters of a key
 _SMALLEST = 40  # characters of a key; less is a mention of one
 # What a key without its end consists of: headers, then lines of Base64, perhaps with signs of a diff before them.
@@ -38,9 +40,15 @@ def private_keys(text: str) -> Iterator[Finding]:
 def _key(text: str, begin: re.Match[str]) -> Iterator[Finding]:
     end = _END.search(text, begin.end(), begin.end() + _MOST)
     following = _BEGIN.search(text, begin.end(), begin.end() + _MOST)
-    if end is not None and (following is None or following.start() > end.start()) and "\x00" not in text[begin.end() : end.start()]:
+    if (
+        end is not None
+        and (following is None or following.start() > end.start())
+        and "\x00" not in text[begin.end() : end.start()]
+    ):
         if end.start() - begin.end() >= _SMALLEST:
-            yield Finding(begin.start(), end.end(), "private-key", text[begin.start() : end.end()], "complete key", "certain")
+            yield Finding(
+                begin.start(), end.end(), "private-key", text[begin.start() : end.end()], "complete key", "certain"
+            )
         return
     body = _BODY.match(text, begin.end())
     if body is not None and len(body[0]) >= _SMALLEST:

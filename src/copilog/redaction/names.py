@@ -18,8 +18,10 @@ _KEY_NAME = re.compile(
     r"session|primary|ssh)key(?:id)?"
 )
 _PLAINLY = frozenset({"token", "auth", "authorization", "apikey", "tokens", "pat", "sas", "cookie"})
-_COUNTS = re.compile(r"(?:max|min|num|total|count|input|output|prompt|completion|cached?|next|page|continuation|sync|"
-                     r"cancellation|cancel|usage|used|budget|limit|special|eos|bos|pad|unk|sep|mask|stop|start|end|text|keyword)tokens?")
+_COUNTS = re.compile(
+    r"(?:max|min|num|total|count|input|output|prompt|completion|cached?|next|page|continuation|sync|"
+    r"cancellation|cancel|usage|used|budget|limit|special|eos|bos|pad|unk|sep|mask|stop|start|end|text|keyword)tokens?"
+)
 
 # Values that stand for one: variables, examples, words, code.
 _STANDIN = re.compile(
@@ -30,7 +32,8 @@ _STANDIN = re.compile(
     r"https?:|file:|vscode|\*\*|--|~?/|\.{1,2}/|[a-z]:\\)(?![0-9])",
     re.IGNORECASE,
 )  # fmt: skip
-_IDENTIFIER = re.compile(r"[A-Za-z_$][a-z]*(?:[A-Z][a-z]+)*(?:[_.-]?[A-Za-z][a-z]*(?:[A-Z][a-z]+)*)*[0-9]?")
+_WORDS = r"(?:[A-Za-z][a-z]*|[A-Z]+)(?:[A-Z][a-z]+)*"
+_IDENTIFIER = re.compile(rf"[_$]*{_WORDS}(?:[_.-]+{_WORDS})*[0-9]{{0,2}}")
 _CODE = re.compile(r"[()\[\]{}<>;=]|\.\w+\.|::|->|\$\{|\s(?:is|and|or|the|for|of|to|in|not)\s")
 _RANDOM = re.compile(r"[A-Za-z0-9_+/=.~!@#$%^&*:-]+")
 _PATHLIKE = re.compile(r"(?:\.{0,2}/)?(?:[\w.@-]+/){2,}[\w.@-]*\.[a-z]{1,5}|[\w-]+(?:\.[a-z]{2,5}){1,2}")
@@ -42,7 +45,9 @@ SHORTEST_PASSWORD, SHORTEST_TOKEN = 6, 16
 def is_strong(name: str) -> bool:
     """Return whether a value with this name is secret even if it is not random: a password."""
     plain = _plain(name)
-    if plain.endswith(("hash", "field", "input", "label", "prompt", "length", "policy", "reset", "url", "file", "path")):
+    if plain.endswith(
+        ("hash", "field", "input", "label", "prompt", "length", "policy", "reset", "url", "file", "path")
+    ):
         return False
     return _STRONG.search(plain) is not None
 
@@ -88,7 +93,11 @@ def is_standin(value: str) -> bool:
     if found is None:
         return False
     if found[0][0] in "$%#@<{[(&*":
-        return value[0] in "<{[(&*" or value.startswith(("${", "$(", "%(", "$env", "#{", "@{")) or value[1:].replace("_", "").isalpha()
+        return (
+            value[0] in "<{[(&*"
+            or value.startswith(("${", "$(", "%(", "$env", "#{", "@{"))
+            or value[1:].replace("_", "").isalpha()
+        )
     rest = value[found.end() :]
     return not rest or not (len(rest) >= 8 and any(map(str.isdigit, rest)) and entropy(rest) > 2.8)
 

@@ -20,7 +20,9 @@ class Private(NamedTuple):
 
 
 _LOCAL_PART = re.compile(r"[A-Za-z0-9._+'-]{1,64}")  # read backwards
-_DOMAIN = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,6}([A-Za-z]{2,24})(?![A-Za-z0-9-])", re.ASCII)
+_DOMAIN = re.compile(
+    r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,6}([A-Za-z]{2,24})(?![A-Za-z0-9-])", re.ASCII
+)
 _PROMPT_HOST = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]{1,62})(?=:[~/])")
 # What follows an @ and a dot and is no top-level domain: endings of files, names of properties.
 _NO_DOMAINS = frozenset(
@@ -32,7 +34,9 @@ _NOBODY = frozenset({"noreply", "no-reply", "git", "donotreply", "hg", "svn", "x
 
 _SEPARATORS = r"(?:/|\\{1,8}|%2[fF]|%5[cC])"
 _HOME = re.compile(rf"{_SEPARATORS}((?:[^/\\\s\"'<>:|?*%,;()\[\]{{}}\x00`$&#!=]|%20){{1,64}})")
-_SPACED_HOME = re.compile(r"\\{1,8}([^/\\\r\n\t\"'<>:|?*%,;()\[\]{}\x00`$]{1,40} [^/\\\r\n\t\"'<>:|?*%\x00]{1,40})(?=\\)")
+_SPACED_HOME = re.compile(
+    r"\\{1,8}([^/\\\r\n\t\"'<>:|?*%,;()\[\]{}\x00`$]{1,40} [^/\\\r\n\t\"'<>:|?*%\x00]{1,40})(?=\\)"
+)
 _NOT_NAMES = frozenset(
     "shared public default all user users username runner runneradmin vscode node codespace app me you name guest "
     "administrator containeradministrator root ubuntu circleci vsts jovyan gitpod linuxbrew xxx foo bar ... .. .".split()
@@ -47,8 +51,12 @@ _NO_HOSTS = frozenset(
     "net sun obj object it scope storage package request response options context err error data user session types go src "
     "compose override vars values docker-compose appsettings params secrets claude agents copilot gitignore".split()
 )
-_REMOTE = re.compile(r"(?:ssh-remote|tunnel|dev-container|attached-container|wsl)(?:\+|%2[bB])([A-Za-z0-9._@%-]{2,400})")
-_UNC = re.compile(r"(?<![\\\w:.$)\]*+?^|])(?:\\{2}([A-Za-z0-9][\w.-]{1,62})\\[A-Za-z0-9$_-]{2}|\\{4}([A-Za-z0-9][\w.-]{1,62})\\{2}[A-Za-z0-9$_-]{2})")
+_REMOTE = re.compile(
+    r"(?:ssh-remote|tunnel|dev-container|attached-container|wsl)(?:\+|%2[bB])([A-Za-z0-9._@%-]{2,400})"
+)
+_UNC = re.compile(
+    r"(?:(?<![\\\w:.$)\]*+?^|])|(?<=\n[+-]))(\\{2}|\\{4}|\\{8}|\\{16})([A-Za-z0-9][\w.-]{1,62})(\\{1,8})[A-Za-z0-9$_-]{2}"
+)
 _FILE_HOST = re.compile(r"file:(?://|%2[fF]%2[fF])([A-Za-z][\w.-]{1,62})(?:/|%2[fF])")
 
 
@@ -71,25 +79,37 @@ def _emails(text: str) -> Iterator[Finding]:
 
 
 def _email(text: str, at: int, start: int) -> Iterator[Finding]:
-    if start >= 3 and text[start - 3 : start] == "://" or start and text[start - 1] in ":/@":  # user of an address
-        if text[start - 1] == ":" and text[max(0, start - 7) : start] != "mailto:" and "://" in text[max(0, start - 80) : start]:
-            return
-        if text[start - 1] in "/@":
-            return
+    if _is_in_address(text, start):
+        return
     start += lead_of_escape(text, start)
     local = text[start:at]
     if not local or local.lower() in _NOBODY or not any(map(str.isalnum, local)):
         return
     domain = _DOMAIN.match(text, at + 1)
     if domain is not None:
-        if domain[1].lower() not in _NO_DOMAINS and text[domain.end() : domain.end() + 1] != "(":
-            yield Finding(start, domain.end(), "email", text[start : domain.end()], "address")
+        end = domain.end()
+        if domain[1].lower() in _NO_DOMAINS:  # the ending of a file; what is before it may be a domain
+            shorter = _DOMAIN.fullmatch(text, at + 1, end - len(domain[1]) - 1)
+            if shorter is None or shorter[1].lower() in _NO_DOMAINS:
+                return
+            end = shorter.end()
+        if text[end : end + 1] != "(":
+            yield Finding(start, end, "email", text[start:end], "address")
         return
     host = _PROMPT_HOST.match(text, at + 1)
     if host is not None:  # user@host:~$
         if local.lower() not in _NOT_NAMES:
             yield Finding(start, at, "user", local, "before the name of a host")
         yield Finding(*host.span(1), "host", host[1], "after the name of a user")
+
+
+def _is_in_address(text: str, start: int) -> bool:
+    """Return whether what is before an @ are user and password of an address, or part of something longer."""
+    before = text[max(0, start - 3) : start]
+    if before == "://" or before.endswith("@"):
+        return True
+    is_mail = text[max(0, start - 7) : start].lower() == "mailto:"
+    return before.endswith(":") and not is_mail and "://" in text[max(0, start - 80) : start]
 
 
 def _homes(text: str, hint: str) -> Iterator[Finding]:
@@ -115,8 +135,14 @@ def _is_home(text: str, at: int, name: str) -> bool:
         return False
     if text[at] == "u" and "\\" not in path:  # `/users/` of an interface; C:\users\ is a home
         return False
+    path = path.lstrip("+-")  # signs of a diff
     head = path.rstrip("/\\")
-    if not head or path[0] in "/\\@%" or "://" in path or re.search(r"(?:^|[^A-Za-z])[A-Za-z](?::|%3[aA])[/\\%]*", path[:12]):
+    if (
+        not head
+        or path[0] in "/\\@%"
+        or "://" in path
+        or re.search(r"(?:^|[^A-Za-z])[A-Za-z](?::|%3[aA])[/\\%]*", path[:12])
+    ):
         return True
     return ":" in path or "+++" in path or re.match(r"(?:[ab]|\\*[nrt]|-[A-Za-z]+)$", head) is not None
 
@@ -136,9 +162,9 @@ def _hosts(text: str) -> Iterator[Finding]:
             at = text.find(hint, at + 4)
     if "\\\\" in text:
         for match in _UNC.finditer(text):
-            group = 1 if match[1] else 2
-            if not match[group].lower().startswith(("wsl", "localhost")):
-                yield Finding(*match.span(group), "host", match[group], "network path")
+            is_path = len(match[1]) == 2 * len(match[3])
+            if is_path and not match[2].lower().startswith(("wsl", "localhost")):
+                yield Finding(*match.span(2), "host", match[2], "network path")
     for match in _FILE_HOST.finditer(text):
         if match[1].lower() not in ("localhost", "wsl.localhost"):
             yield Finding(*match.span(1), "host", match[1], "network path")
@@ -146,7 +172,10 @@ def _hosts(text: str) -> Iterator[Finding]:
 
 def _internal_host(text: str, at: int, end: int) -> Iterator[Finding]:
     after = text[end : end + 2]
-    if after[:1].isalnum() or after[:1] in ("-", "_", "(") or (after[:1] == "." and after[1:].isalnum()):
+    if after[:1].isalnum() or after[:1] in ("-", "_", "("):
+        return
+    is_file = after[:1] == "." and after[1:].isalnum()
+    if is_file and (text[at:end] in (".local", ".internal") or not text[at - 1].isdigit()):
         return
     before = _HOST_BEFORE.match(text[max(0, at - 100) : at][::-1])
     if before is None:

@@ -196,7 +196,7 @@ AROUND: tuple[Rule, ...] = tuple(
         ("terraform-token", r"(?<![0-9A-Za-z])[0-9A-Za-z]{14}\.atlasv1\.[\w=-]{60,70}", 3.5),
         ("discord-token", r"(?<![\w-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])", 3.8),
         ("mailchimp-key", r"(?<![0-9A-Za-z])[0-9a-f]{32}-us[0-9]{1,2}(?![0-9A-Za-z])", 3.0),
-        ("azure-client-secret", r"(?<![\w~.-])[\w~.-]{3}[0-9]Q~[\w~.-]{31,34}(?![\w~-])", 3.5),
+        ("azure-client-secret", r"[\w~.-]{3}[0-9]Q~[\w~.-]{31,34}(?![\w~-])", 3.5),
         ("azure-devops-token", r"(?<![0-9A-Za-z])[0-9A-Za-z]{76}AZDO[0-9A-Za-z]{4}(?![0-9A-Za-z])", 3.5),
         (
             "azure-key",

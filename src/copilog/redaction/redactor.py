@@ -15,16 +15,15 @@ from copilog.redaction.encodings import encoded_again
 from copilog.redaction.findings import Finding, leaves_of
 from copilog.redaction.personal import Private
 from copilog.redaction.scanning import NOBODY, find, find_in_each
-from copilog.redaction.walking import Leaf, NotRedacted, leaves_in, walk
+from copilog.redaction.walking import Leaf, NotRedacted, is_continued, leaves_in, walk
 
 Whole = TypeVar("Whole")
 
 KEY_BYTES = 32
 _TAG_LENGTH = 8  # hexadecimal digits of a placeholder
-# Where one text may continue in the next one: neither ends nor begins with a space.
-_TAIL = re.compile(r"[^\s]\Z")
 _REACH = 4_000  # characters of the neighbours of a border that are scanned together
-_OPEN_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY")
+_CLOSED_KEY = re.compile(r"-----END|Private-(?:MAC|Hash): ?[0-9a-f]{20}")
+_UNFINISHED = re.compile(r"(?:[=:]|earer|asic)\s*\Z")  # what follows is the value
 
 
 class Place(NamedTuple):
@@ -55,6 +54,7 @@ class Redactor:
         self.counts: Counter[str] = Counter()
         self._keeps = keeps or (lambda _finding: False)
         self._key = key or secrets.token_bytes(KEY_BYTES)
+        self._names: dict[str, str] = {}  # of placeholders, by tag: the same secret may be noticed in several ways
 
     def text(self, text: str) -> str:
         """Return a text with placeholders instead of secrets."""
@@ -74,11 +74,13 @@ class Redactor:
 
     def placeholder(self, finding: Finding) -> str:
         """Return what replaces a finding: letters, digits, hyphens, so that paths, addresses and JSON stay such."""
-        tag = hmac.digest(self._key, f"{_group(finding.kind)}\0{_canonical(finding)}".encode("utf-8", "surrogatepass"), "sha256")
-        name = f"redacted-{finding.kind}-{tag.hex()[:_TAG_LENGTH]}"
+        tag = hmac.digest(
+            self._key, f"{_group(finding.kind)}\0{_canonical(finding)}".encode("utf-8", "surrogatepass"), "sha256"
+        )
+        short = tag.hex()[:_TAG_LENGTH]
         if finding.kind == "email":
-            return f"redacted-{tag.hex()[:_TAG_LENGTH]}@example.invalid"
-        return name
+            return f"redacted-{short}@example.invalid"
+        return self._names.setdefault(short, f"redacted-{finding.kind}-{short}")
 
     def _value(self, value: Whole) -> Whole:
         leaves = leaves_in(value)
@@ -183,32 +185,37 @@ def _with_cut_ones(leaves: Sequence[Leaf], places: list[Place], private: Private
     """Add findings that begin in one text and end in a following one of the same stream."""
     streams: dict[str, list[int]] = {}
     for number, leaf in enumerate(leaves):
-        if leaf.stream and not leaf.is_binary:
+        if is_continued(leaf.stream) and not leaf.is_binary:
             streams.setdefault(leaf.stream, []).append(number)
     cut: list[Place] = []
     for run in (run for numbers in streams.values() for run in _runs(leaves, numbers)):
         cut += _cut_in_run(leaves, run, private)
-    if not cut:
-        return places
+    cut = [place for place in cut if not _is_known(place, places) and not _is_accident(place, places)]
     covered = {(leaf, start, end) for place in cut for leaf, start, end in _pieces(place)}
-    return [place for place in places if not _is_covered(place, covered)] + [
-        place for place in cut if not (place.finding.is_personal and _touches(place, places))
-    ]
+    return [place for place in places if not _is_covered(place, covered)] + cut
 
 
 def _runs(leaves: Sequence[Leaf], numbers: Sequence[int]) -> list[list[int]]:
     """Return the texts of a stream in groups that may each be one text that was cut."""
     runs: list[list[int]] = []
-    is_in_key = False
+    tail = ""
     for before, after in pairwise(numbers):
         left, right = leaves[before].text, leaves[after].text
-        is_in_key = _OPEN_KEY.search(left) is not None or (is_in_key and "-----END" not in left)
-        if (_TAIL.search(left) and not right[0].isspace()) or is_in_key or left.rstrip()[-1:] in ("=", ":"):
-            if runs and runs[-1][-1] == before:
+        is_one = bool(runs) and runs[-1][-1] == before
+        tail = ((tail if is_one else "") + left)[-_REACH:]
+        is_joined = not left[-1].isspace() and not right[0].isspace()
+        if is_joined or _UNFINISHED.search(tail) or _is_in_key(tail):
+            if is_one:
                 runs[-1].append(after)
             else:
                 runs.append([before, after])
     return runs
+
+
+def _is_in_key(text: str) -> bool:
+    """Return whether a text ends within a private key."""
+    begin = max(text.rfind("-----BEGIN"), text.rfind("PuTTY-User-Key-File"))
+    return begin >= 0 and not _CLOSED_KEY.search(text, begin)
 
 
 def _cut_in_run(leaves: Sequence[Leaf], run: Sequence[int], private: Private) -> list[Place]:
@@ -232,8 +239,6 @@ def _cut_in_run(leaves: Sequence[Leaf], run: Sequence[int], private: Private) ->
     for finding in find(joined, private):
         first = bisect_right(starts, finding.start) - 1
         last = bisect_right(starts, finding.end - 1) - 1
-        if first == last or windows[first][0] == windows[last][0]:
-            continue
         pieces = []
         for index in range(first, last + 1):
             number, offset, part = windows[index]
@@ -254,13 +259,34 @@ def _is_covered(place: Place, covered: set[tuple[int, int, int]]) -> bool:
     return any(leaf == place.leaf and start <= finding.start and finding.end <= end for leaf, start, end in covered)
 
 
-def _touches(place: Place, others: Sequence[Place]) -> bool:
-    """Return whether a finding over a border has a place with one that is complete in its text."""
-    return any(
-        other.leaf == leaf and other.finding.start < end and other.finding.end > start
-        for leaf, start, end in _pieces(place)
+def _touched(place: Place, others: Sequence[Place]) -> list[Place]:
+    """Return the findings that are complete in one text and have a place with one over its border."""
+    return [
+        other
         for other in others
-    )
+        if any(
+            other.leaf == leaf and other.finding.start < end and other.finding.end > start
+            for leaf, start, end in _pieces(place)
+        )
+    ]
+
+
+def _is_known(place: Place, others: Sequence[Place]) -> bool:
+    """Return whether a finding is in one text, where it was found without its neighbours."""
+    return not place.rest and bool(_touched(place, others))
+
+
+def _is_accident(place: Place, others: Sequence[Place]) -> bool:
+    """Return whether two texts only seem to be one: what is there is complete in the first of them."""
+    touched = _touched(place, others)
+    if place.finding.is_personal:
+        return any(other.leaf == place.leaf for other in touched)
+    return not _is_shape(place.finding) and any(_is_shape(other.finding) for other in touched)
+
+
+def _is_shape(finding: Finding) -> bool:
+    """Return whether a finding is known by its own form, and not by what is beside it."""
+    return finding.confidence == "certain" or finding.evidence.startswith("shape")
 
 
 # --- what is the same ---------------------------------------------------------------------------------------------------

@@ -65,7 +65,14 @@ def _placed(piece: Piece, inner: list[Finding], text: str) -> Iterator[Finding]:
     if piece.encoding.startswith("base64"):
         best = min(inner, key=lambda each: (each.is_personal, each.confidence != "certain"))
         yield Finding(
-            piece.start, piece.end, best.kind, piece.decoded, best.evidence, best.confidence, piece.encoding, tuple(inner)
+            piece.start,
+            piece.end,
+            best.kind,
+            piece.decoded,
+            best.evidence,
+            best.confidence,
+            piece.encoding,
+            tuple(inner),
         )
         return
     places = places_in(piece, text)

@@ -36,7 +36,7 @@ Visit = Callable[[Leaf], str]
 # Names of fields whose texts continue in the next element of a list: parts of an answer, pieces of an output.
 _CONTINUED = frozenset(
     "text value content output data chunk delta message body raw command original shown display full_text arguments "
-    "result prompt before after diff code stdout stderr thinking snippet".split()
+    "result prompt before after diff code stdout stderr thinking snippet chunks lines texts".split()
 )
 _DEEPEST = 400
 
@@ -72,9 +72,9 @@ def _walk(value: Any, visit: Visit, stream: str, depth: int) -> Any:
     if depth > _DEEPEST:
         raise NotRedacted("a value is nested too deeply to be scanned")
     if isinstance(value, msgspec.Struct):
-        return _walk_struct(value, visit, depth)
+        return _walk_struct(value, visit, stream, depth)
     if isinstance(value, dict):
-        return _walk_dict(value, visit, depth)
+        return _walk_dict(value, visit, stream, depth)
     if isinstance(value, list):
         return _walk_list(value, visit, stream, depth)
     if isinstance(value, tuple | set | frozenset):
@@ -86,23 +86,27 @@ def _walk(value: Any, visit: Visit, stream: str, depth: int) -> Any:
     raise NotRedacted(f"a value of type {type(value).__name__} cannot be scanned")
 
 
-def _walk_struct(value: msgspec.Struct, visit: Visit, depth: int) -> Any:
+def _walk_struct(value: msgspec.Struct, visit: Visit, stream: str, depth: int) -> Any:
     changed = {}
-    for name in _open_fields(type(value)):
+    open_fields, fixed_fields = _fields_of(type(value))
+    fixed = [fixed for name in fixed_fields if isinstance(fixed := getattr(value, name), str)]
+    here = "/".join([stream.partition(".")[0], type(value).__name__, *fixed])  # a prompt does not continue an answer
+    for name in open_fields:
         old = getattr(value, name)
         if old is None or old == "" or old == []:
             continue
-        new = _walk(old, visit, _stream(name), depth + 1)
+        new = _walk(old, visit, _stream(here, name), depth + 1)
         if new is not old:
             changed[name] = new
     return msgspec.structs.replace(value, **changed) if changed else value
 
 
-def _walk_dict(value: dict[Any, Any], visit: Visit, depth: int) -> dict[Any, Any]:
+def _walk_dict(value: dict[Any, Any], visit: Visit, stream: str, depth: int) -> dict[Any, Any]:
     made = {}
+    here = stream.partition(".")[0]
     for key, item in value.items():
         new_key = _walk(key, visit, "", depth + 1)
-        made[new_key] = _walk(item, visit, _stream(key) if isinstance(key, str) else "", depth + 1)
+        made[new_key] = _walk(item, visit, _stream(here, str(key)), depth + 1)
     if len(made) != len(value):
         raise NotRedacted("two names of one dictionary would become the same")
     return made
@@ -111,7 +115,7 @@ def _walk_dict(value: dict[Any, Any], visit: Visit, depth: int) -> dict[Any, Any
 def _walk_list(value: list[Any], visit: Visit, stream: str, depth: int) -> list[Any]:
     if len(value) > 16 and _are_bytes(value):
         return _walk_numbers(value, visit)
-    return [_walk(item, visit, stream or "[]", depth + 1) for item in value]
+    return [_walk(item, visit, stream, depth + 1) for item in value]
 
 
 def _are_bytes(value: list[Any]) -> bool:
@@ -136,15 +140,25 @@ def _walk_bytes(data: bytes, visit: Visit) -> bytes:
     return data if made == text else made.encode("utf-8")
 
 
-def _stream(name: str) -> str:
-    return name if name in _CONTINUED else ""
+def _stream(here: str, name: str) -> str:
+    """Return the stream of a field: its texts are continued by those of the same field of a neighbour."""
+    return f"{here}.{name}"
+
+
+def is_continued(stream: str) -> bool:
+    """Return whether texts of a stream may be pieces of one text."""
+    return stream.rpartition(".")[2] in _CONTINUED
 
 
 @lru_cache(maxsize=512)
-def _open_fields(kind: type[msgspec.Struct]) -> tuple[str, ...]:
-    """Return the fields of a struct that may contain any text."""
+def _fields_of(kind: type[msgspec.Struct]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the fields of a struct that may contain any text, and those of which only fixed texts are possible."""
     hints = get_type_hints(kind)
-    return tuple(name for name in kind.__struct_fields__ if not _is_fixed(hints[name]))
+    fixed = {name for name in kind.__struct_fields__ if _is_fixed(hints[name])}
+    return (
+        tuple(name for name in kind.__struct_fields__ if name not in fixed),
+        tuple(name for name in kind.__struct_fields__ if name in fixed),
+    )
 
 
 def _is_fixed(hint: Any) -> bool:

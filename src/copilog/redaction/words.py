@@ -67,6 +67,7 @@ def tokens(text: str) -> Iterator[Finding]:
         elif before in _JOINTS and start:
             yield from _behind(text, start)
         yield from _around(text, start, end, word, before)
+    yield from _azure_client_secrets(text)
     yield from _webhooks(text)
 
 
@@ -94,11 +95,12 @@ def _by_prefix(text: str, start: int) -> Iterator[Finding]:
 
 
 def _behind(text: str, start: int) -> Iterator[Finding]:
-    left = text[max(0, start - _LONGEST_PREFIX) : start]
+    left = text[max(0, start - _LONGEST_PREFIX) : start].rstrip("-")
     if not left.endswith(_BEHIND_ENDS):
         return
+    end = max(0, start - _LONGEST_PREFIX) + len(left)
     for prefix, rule in _BEHIND:
-        begin = start - len(prefix)
+        begin = end - len(prefix)
         if left.endswith(prefix) and (not begin or not _continues(text, begin)):
             yield from _matched(rule, rule.pattern.match(text, begin))
 
@@ -123,8 +125,6 @@ def _around(text: str, start: int, end: int, word: str, before: str) -> Iterator
         kinds.append("telegram-token")
     elif after == "." and word[0] in "MNO":
         kinds.append("discord-token")
-    if before == "~" or after == "~":
-        kinds.append("azure-client-secret")
     if before == "." and text.endswith("atlasv1.", 0, start):
         kinds.append("terraform-token")
     if "-us" in word[-5:]:
@@ -140,6 +140,15 @@ def _around(text: str, start: int, end: int, word: str, before: str) -> Iterator
             for found in rule.pattern.finditer(text, max(0, start - _LEFT), min(len(text), end + _RIGHT)):
                 if found.start() < end and found.end() > start:
                     yield from _matched(rule, found)
+
+
+def _azure_client_secrets(text: str) -> Iterator[Finding]:
+    (rule,) = _AROUND["azure-client-secret"]
+    at = text.find("Q~")
+    while at >= 0:
+        match = rule.pattern.match(text, at - 4) if at >= 4 else None
+        yield from _matched(rule, match)
+        at = text.find("Q~", at + 2)
 
 
 def _webhooks(text: str) -> Iterator[Finding]:

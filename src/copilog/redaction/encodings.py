@@ -9,15 +9,18 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from copilog.redaction.words import WORD, lead_of_escape
+from copilog.redaction.words import lead_of_escape
 
 _SHORTEST = 24  # characters of Base64; shorter pieces hold no secret
 _PROBE = 32  # characters that are decoded first, to see whether the rest is worth it
 # First characters of the Base64 of a text that begins with a printable ASCII character or a line end.
-_FIRST = frozenset("CDIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz4577890w") - frozenset("ghijklmnopqrstuvz")
+_FIRST = frozenset("CDIJKLMNOPQRSTUVWXYZabcdef")
+_ALPHABET = re.compile(r"[A-Za-z0-9+/_-]+")
+_PRINTABLE = bytes([9, 10, 13, *range(32, 127)])
+_CONTROLS = bytes(range(128))
 _MORE = re.compile(r"[A-Za-z0-9+/_=-]*")
 _BEFORE = re.compile(r"[A-Za-z0-9+/]{0,200}")  # read backwards
 _WRAPPED = re.compile(r"(?:(?:\\+r)?\\+n|\r?\n)[ \t]{0,8}([A-Za-z0-9+/]{4,}={0,2})")
@@ -40,9 +43,9 @@ class Piece(NamedTuple):
     decoded: str
 
 
-def pieces_of(text: str) -> Iterator[Piece]:
-    """Yield the encoded pieces of a text."""
-    yield from _base64_pieces(text)
+def pieces_of(text: str, words: Sequence[tuple[int, int]]) -> Iterator[Piece]:
+    """Yield the encoded pieces of a text; `words` are its long words."""
+    yield from _base64_pieces(text, words)
     yield from _percent_pieces(text)
     yield from _json_pieces(text)
 
@@ -74,11 +77,10 @@ def encoded_again(decoded: str, encoding: str) -> str:
 # --- Base64 -------------------------------------------------------------------------------------------------------------
 
 
-def _base64_pieces(text: str) -> Iterator[Piece]:
+def _base64_pieces(text: str, words: Sequence[tuple[int, int]]) -> Iterator[Piece]:
     passed = 0
-    for match in WORD.finditer(text):
-        start = match.start()
-        if start < passed:
+    for start, _ in words:
+        if start < passed or (text[start] not in _FIRST and start and text[start - 1] not in "+/\\%[;"):
             continue
         piece = None
         for begin in _beginnings(text, start, passed):
@@ -137,17 +139,15 @@ def _piece(start: int, end: int, body: str, data: bytes) -> Piece | None:
 
 def _is_text(probe: str) -> bool:
     """Return whether the first characters of a piece decode to a text."""
-    found = re.match(r"[A-Za-z0-9+/_-]+", probe)
+    found = _ALPHABET.match(probe)
     whole = found[0][: len(found[0]) // 4 * 4] if found is not None else ""
     data = _decoded(whole) if len(whole) >= 12 else None
     if data is None:
         return False
     if not any(data[1::2]):
         data = data[::2]
-    return (
-        all(32 <= byte < 127 or byte in (9, 10, 13) or byte >= 0x80 for byte in data)
-        and sum(byte < 0x80 for byte in data) > 8
-    )
+    rest = data.translate(None, _PRINTABLE)
+    return not rest or (len(data) - len(rest) > 8 and rest.translate(None, _CONTROLS) == rest)
 
 
 def _decoded(body: str) -> bytes | None:

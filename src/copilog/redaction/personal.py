@@ -51,12 +51,13 @@ _NO_HOSTS = frozenset(
     "net sun obj object it scope storage package request response options context err error data user session types go src "
     "compose override vars values docker-compose appsettings params secrets claude agents copilot gitignore".split()
 )
+_EVERYWHERE = frozenset({"host.docker", "gateway.docker", "kubernetes.docker", "metadata.google"})  # .internal
+_CAMEL = re.compile("[a-z][A-Z]")
 _REMOTE = re.compile(
     r"(?:ssh-remote|tunnel|dev-container|attached-container|wsl)(?:\+|%2[bB])([A-Za-z0-9._@%-]{2,400})"
 )
-_UNC = re.compile(
-    r"(?:(?<![\\\w:.$)\]*+?^|])|(?<=\n[+-]))(\\{2}|\\{4}|\\{8}|\\{16})([A-Za-z0-9][\w.-]{1,62})(\\{1,8})[A-Za-z0-9$_-]{2}"
-)
+_UNC = re.compile(r"(\\{2,16})([A-Za-z0-9][\w.-]{1,62})(\\{1,8})[A-Za-z0-9$_-]{2}")
+_NO_UNC_AFTER = frozenset("\\:.$)]*+?^|_")  # characters before two backslashes that make them something else
 _FILE_HOST = re.compile(r"file:(?://|%2[fF]%2[fF])([A-Za-z][\w.-]{1,62})(?:/|%2[fF])")
 
 
@@ -160,14 +161,31 @@ def _hosts(text: str) -> Iterator[Finding]:
             if match is not None and match.start() <= at <= match.end():
                 yield Finding(*match.span(1), "host", match[1], "remote folder")
             at = text.find(hint, at + 4)
-    if "\\\\" in text:
-        for match in _UNC.finditer(text):
-            is_path = len(match[1]) == 2 * len(match[3])
-            if is_path and not match[2].lower().startswith(("wsl", "localhost")):
-                yield Finding(*match.span(2), "host", match[2], "network path")
+    yield from _shares(text)
     for match in _FILE_HOST.finditer(text):
         if match[1].lower() not in ("localhost", "wsl.localhost"):
             yield Finding(*match.span(1), "host", match[1], "network path")
+
+
+def _shares(text: str) -> Iterator[Finding]:
+    """Yield the hosts of network paths, as they are or escaped: two backslashes and one, four and two, ..."""
+    at = text.find("\\\\")
+    while at >= 0:
+        match = _UNC.match(text, at)
+        end = at + 2
+        if match is not None:
+            end = match.end(1)
+            before = text[max(0, at - 2) : at]
+            is_start = (
+                not before or before in ("\n+", "\n-") or not (before[-1] in _NO_UNC_AFTER or before[-1].isalnum())
+            )
+            is_path = len(match[1]) == 2 * len(match[3]) and len(match[1]) in (2, 4, 8, 16)
+            if is_start and is_path and not match[2].lower().startswith(("wsl", "localhost")):
+                yield Finding(*match.span(2), "host", match[2], "network path")
+        else:
+            while text.startswith("\\", end):
+                end += 1
+        at = text.find("\\\\", end)
 
 
 def _internal_host(text: str, at: int, end: int) -> Iterator[Finding]:
@@ -184,6 +202,8 @@ def _internal_host(text: str, at: int, end: int) -> Iterator[Finding]:
     start += lead_of_escape(text, start)
     host = text[start:at]
     if not host or host[0] in ".-" or not host[-1].isalnum() or not any(map(str.isalpha, host)):
+        return
+    if host.lower() in _EVERYWHERE or _CAMEL.search(host):
         return
     left = text[start - 1] if start else " "
     labels = host.lower().split(".")

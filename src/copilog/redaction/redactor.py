@@ -204,7 +204,7 @@ def _runs(leaves: Sequence[Leaf], numbers: Sequence[int]) -> list[list[int]]:
         is_one = bool(runs) and runs[-1][-1] == before
         tail = ((tail if is_one else "") + left)[-_REACH:]
         is_joined = not left[-1].isspace() and not right[0].isspace()
-        if is_joined or _UNFINISHED.search(tail) or _is_in_key(tail):
+        if is_joined or right.lstrip()[:1] in ("=", ":") or _UNFINISHED.search(tail) or _is_in_key(tail):
             if is_one:
                 runs[-1].append(after)
             else:

@@ -10,7 +10,7 @@ from copilog.redaction.encodings import Piece, pieces_of, places_in
 from copilog.redaction.findings import Finding, without_overlaps
 from copilog.redaction.keys import private_keys
 from copilog.redaction.personal import Private, personal
-from copilog.redaction.words import tokens
+from copilog.redaction.words import long_words, tokens
 
 BORDER = "\x00\x00\n"  # between texts that are scanned together: nothing is found across it
 DEEPEST = 4  # encodings within each other
@@ -36,16 +36,17 @@ def find_in_each(texts: Sequence[str], private: Private = NOBODY) -> list[list[F
 
 
 def _all(text: str, private: Private, depth: int) -> list[Finding]:
-    findings = [*tokens(text), *private_keys(text), *by_context(text), *personal(text, private)]
+    words = long_words(text)
+    findings = [*tokens(text, words), *private_keys(text), *by_context(text), *personal(text, private)]
     if depth:
-        findings += _encoded(text, private, depth)
+        findings += _encoded(text, words, private, depth)
     return findings
 
 
-def _encoded(text: str, private: Private, depth: int) -> Iterator[Finding]:
+def _encoded(text: str, words: Sequence[tuple[int, int]], private: Private, depth: int) -> Iterator[Finding]:
     """Yield what is in the encoded pieces of a text; pieces with the same text are scanned once."""
     by_text: dict[str, list[Piece]] = {}
-    for piece in pieces_of(text):
+    for piece in pieces_of(text, words):
         by_text.setdefault(piece.decoded, []).append(piece)
     decoded = list(by_text)
     for first, last in _batches(decoded):

@@ -5,14 +5,14 @@ regular expression, and only words of at least 16 characters are looked at.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from copilog.redaction.checksums import entropy
 from copilog.redaction.findings import Finding
 from copilog.redaction.providers import AROUND, BEHIND, RULES, WEBHOOKS, Rule
 
-WORD = re.compile(r"\b[A-Za-z0-9_-]{16,}", re.ASCII)
+_WORD = re.compile(r"\b[A-Za-z0-9_-]{16,}", re.ASCII)
 
 _LEFT, _RIGHT = 100, 400  # how far around a word a format that is no single word is searched
 _LONGEST_PREFIX = 30
@@ -22,7 +22,8 @@ _COLOR = re.compile(r"[0-9;]{0,12}m")  # after ESC [
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 _AROUND = {kind: [rule for rule in AROUND if rule.kind == kind] for kind in {rule.kind for rule in AROUND}}
-_AZURE_MARKS = ("AzSe", "AzFu", "APIM", "ACDb", "ASt", "ABa", "AMC", "AIo", "AEh", "ACR", "JQQJ99")
+_AZURE = re.compile("AzSe|AzFu|APIM|ACDb|ASt|ABa|AMC|AIo|AEh|ACR|JQQJ99")
+_SHORTEST_AZURE = 20  # characters of such a word, which may be cut by + or /
 
 
 def _trie(words: list[str]) -> dict[str, Any]:
@@ -52,11 +53,15 @@ for _prefix, _rule_ in _BY_PREFIX:
     _BY_TWO.setdefault(_prefix[:2], []).append((_prefix, _rule_))
 
 
-def tokens(text: str) -> Iterator[Finding]:
-    """Yield the tokens of providers."""
-    for match in WORD.finditer(text):
-        start, end = match.span()
-        word = match[0]
+def long_words(text: str) -> list[tuple[int, int]]:
+    """Return where the long words of a text are."""
+    return [match.span() for match in _WORD.finditer(text)]
+
+
+def tokens(text: str, words: Sequence[tuple[int, int]]) -> Iterator[Finding]:
+    """Yield the tokens of providers; `words` are the long words of the text."""
+    for start, end in words:
+        word = text[start:end]
         for found in _STARTS.finditer(word):
             yield from _by_prefix(text, start + found.start())
         before = text[start - 1] if start else ""
@@ -133,7 +138,7 @@ def _around(text: str, start: int, end: int, word: str, before: str) -> Iterator
         kinds.append("maxmind-key")
     if "AZDO" in word:
         kinds.append("azure-devops-token")
-    if any(mark in word for mark in _AZURE_MARKS):
+    if len(word) >= _SHORTEST_AZURE and _AZURE.search(word):
         kinds.append("azure-key")
     for kind in kinds:
         for rule in _AROUND[kind]:

@@ -11,7 +11,6 @@ from urllib.parse import quote, unquote
 
 from copilog.model import Conversation, FileEdit, Message, Part, Terminal, Text, Thinking, ToolCall, ToolResult
 from copilog.redaction import leaves_in
-
 from tests.redaction.shapes import Planted, Shape
 
 BEFORE, AFTER = "First look at this: ", " and tell me what it does."
@@ -102,21 +101,33 @@ PLACES = [
     Place("output", lambda p, _: _of("tool", Terminal(command="env", output=f"\x1b[32mA\x1b[0m=1\r\n{p.text}\r\nB=2"))),
     Place(
         "diff",
-        lambda p, _: _of("assistant", FileEdit(diff="@@ -1 +1,2 @@\n a\n" + "\n".join(f"+{x}" for x in p.text.split("\n")))),
+        lambda p, _: _of(
+            "assistant", FileEdit(diff="@@ -1 +1,2 @@\n a\n" + "\n".join(f"+{x}" for x in p.text.split("\n")))
+        ),
     ),
     Place("file name", lambda p, _: _of("assistant", FileEdit(path=f"/srv/app/{p.text}.txt")), needs_word=True),
-    Place("URL", lambda p, _: _of("user", Text(text=f"GET https://api.example.com/v1?a=1&x={quote(p.text)}&b=2")), unquote),
+    Place(
+        "URL", lambda p, _: _of("user", Text(text=f"GET https://api.example.com/v1?a=1&x={quote(p.text)}&b=2")), unquote
+    ),
     Place(
         "base64",
-        lambda p, _: _of("tool", ToolResult(call_id="1", text="out: " + base64.b64encode(f"{BEFORE}{p.text}\n".encode()).decode())),
+        lambda p, _: _of(
+            "tool", ToolResult(call_id="1", text="out: " + base64.b64encode(f"{BEFORE}{p.text}\n".encode()).decode())
+        ),
         _read_base64,
     ),
-    Place("percent-encoding", lambda p, _: _of("tool", ToolResult(call_id="1", text=quote(f"{BEFORE}{p.text}\n", safe=""))), unquote),
+    Place(
+        "percent-encoding",
+        lambda p, _: _of("tool", ToolResult(call_id="1", text=quote(f"{BEFORE}{p.text}\n", safe=""))),
+        unquote,
+    ),
     Place(
         "JSON within JSON",
         lambda p, _: _of(
             "assistant",
-            ToolCall(id="1", name="post", arguments=_json_text({"body": _json_text({"inner": _json_text({"v": p.text})})})),
+            ToolCall(
+                id="1", name="post", arguments=_json_text({"body": _json_text({"inner": _json_text({"v": p.text})})})
+            ),
         ),
         _read_json,
     ),

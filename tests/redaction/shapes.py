@@ -112,8 +112,9 @@ def _tokens() -> list[Shape]:
         word(
             "PyPI token",
             "PyPI",
-            lambda r: "pypi-"
-            + base64.urlsafe_b64encode(b"\x02\x01\x08pypi.org\x02" + r.randbytes(120)).decode().rstrip("="),
+            lambda r: (
+                "pypi-" + base64.urlsafe_b64encode(b"\x02\x01\x08pypi.org\x02" + r.randbytes(120)).decode().rstrip("=")
+            ),
         ),
         plain("RubyGems key", "RubyGems", "rubygems_", HEX, 48),
         plain("Docker Hub token", "Docker", "dckr_pat_", URL_SAFE, 27),
@@ -121,15 +122,29 @@ def _tokens() -> list[Shape]:
         plain("Google API key", "Google", "AIza", URL_SAFE, 35),
         plain("Google client secret", "Google", "GOCSPX-", URL_SAFE, 28),
         plain("Google access token", "Google", "ya29.", URL_SAFE, 120),
-        word("Slack bot token", "Slack", lambda r: f"xoxb-{some(r, DIGITS, 12)}-{some(r, DIGITS, 12)}-{some(r, ALNUM, 24)}"),
-        word("Slack app token", "Slack", lambda r: f"xapp-1-A{some(r, UPPER + DIGITS, 10)}-{some(r, DIGITS, 13)}-{some(r, HEX, 64)}"),
+        word(
+            "Slack bot token",
+            "Slack",
+            lambda r: f"xoxb-{some(r, DIGITS, 12)}-{some(r, DIGITS, 12)}-{some(r, ALNUM, 24)}",
+        ),
+        word(
+            "Slack app token",
+            "Slack",
+            lambda r: f"xapp-1-A{some(r, UPPER + DIGITS, 10)}-{some(r, DIGITS, 13)}-{some(r, HEX, 64)}",
+        ),
         word(
             "Slack webhook",
             "Slack",
-            lambda r: f"https://hooks.slack.com/services/T{some(r, UPPER, 10)}/B{some(r, UPPER, 10)}/{some(r, ALNUM, 24)}",
+            lambda r: (
+                f"https://hooks.slack.com/services/T{some(r, UPPER, 10)}/B{some(r, UPPER, 10)}/{some(r, ALNUM, 24)}"
+            ),
             False,
         ),
-        word("Stripe key", "Stripe", lambda r: r.choice(["sk_live_", "rk_live_", "sk_test_"]) + some(r, ALNUM, r.choice([24, 99]))),
+        word(
+            "Stripe key",
+            "Stripe",
+            lambda r: r.choice(["sk_live_", "rk_live_", "sk_test_"]) + some(r, ALNUM, r.choice([24, 99])),
+        ),
         word(
             "OpenAI project key",
             "OpenAI",
@@ -152,7 +167,11 @@ def _tokens() -> list[Shape]:
         plain("Square token", "Square", "sq0atp-", URL_SAFE, 22),
         plain("DigitalOcean token", "DigitalOcean", "dop_v1_", HEX, 64),
         plain("Databricks token", "Databricks", "dapi", HEX, 32),
-        word("Discord bot token", "Discord", lambda r: f"M{some(r, ALNUM, 25)}.{some(r, ALNUM, 6)}.{some(r, URL_SAFE, 38)}"),
+        word(
+            "Discord bot token",
+            "Discord",
+            lambda r: f"M{some(r, ALNUM, 25)}.{some(r, ALNUM, 6)}.{some(r, URL_SAFE, 38)}",
+        ),
         word(
             "Discord webhook",
             "Discord",
@@ -170,7 +189,12 @@ def _tokens() -> list[Shape]:
         plain("Linear key", "Linear", "lin_api_", ALNUM, 40),
         word("Notion token", "Notion", lambda r: f"ntn_{some(r, DIGITS, 11)}{some(r, ALNUM, 35)}"),
         word("Airtable token", "Airtable", lambda r: f"pat{some(r, ALNUM, 14)}.{some(r, HEX, 64)}"),
-        word("Atlassian token", "Atlassian", lambda r: f"ATATT3xFfGF0{some(r, URL_SAFE, 171)}={some(r, HEX.upper(), 8)}", False),
+        word(
+            "Atlassian token",
+            "Atlassian",
+            lambda r: f"ATATT3xFfGF0{some(r, URL_SAFE, 171)}={some(r, HEX.upper(), 8)}",
+            False,
+        ),
         plain("Figma token", "Figma", "figd_", URL_SAFE, 40),
         plain("Doppler token", "Doppler", "dp.pt.", ALNUM, 43),
         plain("PlanetScale token", "PlanetScale", "pscale_tkn_", URL_SAFE, 43),
@@ -234,11 +258,18 @@ def _in_context() -> list[Shape]:
         Shape("private key (PuTTY)", "any", putty, False),
         Shape("password in a URL", "any", around("postgres://app:", "@db.example.com:5432/app", password), False),
         Shape("password in ADO", "any", around("Server=db1;User Id=app;Password=", ";Encrypt=true", password), False),
-        Shape("password in JDBC", "any", around("jdbc:mysql://db1/app?user=app&password=", "&useSSL=true", password), False),
+        Shape(
+            "password in JDBC",
+            "any",
+            around("jdbc:mysql://db1/app?user=app&password=", "&useSSL=true", password),
+            False,
+        ),
         Shape("assigned password", "any", around('DB_PASSWORD="', '"', password), False),
         Shape("assigned API key", "any", around("apiKey: '", "'", lambda rng: some(rng, ALNUM, 32)), False),
         Shape("assigned hex secret", "any", around("CLIENT_SECRET=", "", lambda rng: some(rng, HEX, 40)), True),
-        Shape("AWS secret key, named", "AWS", around("aws_secret_access_key = ", "", lambda r: some(r, BASE64, 40)), False),
+        Shape(
+            "AWS secret key, named", "AWS", around("aws_secret_access_key = ", "", lambda r: some(r, BASE64, 40)), False
+        ),
         Shape("AWS secret key, beside its id", "AWS", aws_pair, False),
         Shape("bearer header", "any", around("Authorization: Bearer ", "", lambda rng: some(rng, URL_SAFE, 40)), False),
         Shape(
@@ -247,11 +278,17 @@ def _in_context() -> list[Shape]:
             around("Authorization: Basic ", "", lambda r: base64.b64encode(f"app:{password(r)}".encode()).decode()),
             False,
         ),
-        Shape("Azure storage key", "Azure", around("AccountName=a1;AccountKey=", ";EndpointSuffix=core", azure_key), False),
+        Shape(
+            "Azure storage key", "Azure", around("AccountName=a1;AccountKey=", ";EndpointSuffix=core", azure_key), False
+        ),
         Shape(
             "Azure SAS",
             "Azure",
-            around("https://a1.blob.core.windows.net/c?sv=2024-11-04&sr=c&sig=", "&se=2030", lambda r: some(r, ALNUM, 43) + "%3D"),
+            around(
+                "https://a1.blob.core.windows.net/c?sv=2024-11-04&sr=c&sig=",
+                "&se=2030",
+                lambda r: some(r, ALNUM, 43) + "%3D",
+            ),
             False,
         ),
     ]

@@ -45,10 +45,12 @@ _OPTION = re.compile(
     re.IGNORECASE,
 )
 _USER_OPTION = re.compile(
-    r"\bcurl\b[^\r\n\x00]{0,400}?[ \t](?:-u|--user|--proxy-user)[ =]?['\"]?([^\s:'\"\\\x00]{1,100}):([^\s'\"\\\x00]{4,200})"
+    r"\bcurl\b[^\r\n\x00]{0,400}?[ \t](?:-u|--user|--proxy-user)[ =]?['\"]?([^\s:'\"\\\x00]{1,100})"
+    r":([^\s'\"\\\x00]{4,200})"
 )
 _HEADER = re.compile(
-    r"uthorization\\*[\"']?\]?[ \t]{0,4}[:=,][ \t]{0,4}\\*[\"'`]?(?P<scheme>Bearer|Basic|Token|token|bearer|basic|SSWS|ApiKey|Digest|Negotiate|GenieKey)?"
+    r"uthorization\\*[\"']?\]?[ \t]{0,4}[:=,][ \t]{0,4}\\*[\"'`]?"
+    r"(?P<scheme>Bearer|Basic|Token|SSWS|ApiKey|Digest|Negotiate|GenieKey)?"
     r"[ \t]{0,4}(?P<value>[\w+/=.~:!@-]{8,4000})",
     re.IGNORECASE,
 )
@@ -58,9 +60,10 @@ _URL = re.compile(r"://([^\s/:@\"'<>\\\x00`]{0,120}):([^\s/\"'<>\\\x00`]{1,300})
 _SIGNATURE = re.compile(
     r"(?:sig|Signature|X-Amz-Signature|X-Goog-Signature|X-Amz-Security-Token|code)=([A-Za-z0-9%+/_=-]{20,1200})"
 )
-_WEAK = frozenset(
-    "password passwd pass pwd secret user username token foo bar test x xxx xxxx example changeme postgres root admin".split()
-)
+_WEAK = frozenset({
+    "password", "passwd", "pass", "pwd", "secret", "user", "username", "token", "foo", "bar", "test", "x",
+    "xxx", "xxxx", "example", "changeme", "postgres", "root", "admin",
+})  # fmt: skip
 _AWS = re.compile(r"(?:(?<![A-Za-z0-9/+=])|(?<=\\[nrt])|(?<=\n\+))[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 
 
@@ -101,7 +104,7 @@ def _value_at(text: str, match: re.Match[str], name: str) -> Finding | None:
         closing = match["escape"] + quote
         end = text.find(closing, start, start + _LONGEST)
         while (
-            0 < end and not match["escape"] and text[end - 1] == "\\" and quote != "&quot;"
+            end > 0 and not match["escape"] and text[end - 1] == "\\" and quote != "&quot;"
         ):  # an escaped quote inside
             end = text.find(closing, end + 1, start + _LONGEST)
         if end < 0 or "\n" in text[start:end]:

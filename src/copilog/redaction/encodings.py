@@ -74,7 +74,7 @@ def encoded_again(decoded: str, encoding: str) -> str:
     return base64.b64encode(data).decode()
 
 
-# --- Base64 -------------------------------------------------------------------------------------------------------------
+# --- Base64 ---------------------------------------------------------------------------------------------------------
 
 
 def _base64_pieces(text: str, words: Sequence[tuple[int, int]]) -> Iterator[Piece]:
@@ -160,7 +160,7 @@ def _decoded(body: str) -> bytes | None:
         return None
 
 
-# --- percent-encoding and escapes of JSON ---------------------------------------------------------------------------------
+# --- percent-encoding and escapes of JSON ---------------------------------------------------------------------------
 
 
 def _percent_pieces(text: str) -> Iterator[Piece]:

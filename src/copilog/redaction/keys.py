@@ -9,7 +9,8 @@ from copilog.redaction.findings import Finding
 
 _EOL = r"(?:(?:\\+r)?\\+n|\r?\n|%0[Aa]|\\+u000[aA]|<br/?>)"
 _BEGIN = re.compile(
-    r"-----BEGIN[ +]((?:[A-Z0-9]{2,12}[ +]){0,3})PRIVATE[ +]KEY(?:[ +]BLOCK)?-----|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----"
+    r"-----BEGIN[ +](?:[A-Z0-9]{2,12}[ +]){0,3}PRIVATE[ +]KEY(?:[ +]BLOCK)?-----"
+    r"|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----"
 )
 _END = re.compile(
     r"-----END[ +](?:[A-Z0-9]{2,12}[ +]){0,3}PRIVATE[ +]KEY(?:[ +]BLOCK)?-----|---- END SSH2[A-Z0-9 ]{1,40} ----"
@@ -18,11 +19,13 @@ _MOST = 20_000  # characters of a key
 _SMALLEST = 40  # characters of a key; less is a mention of one
 # What a key without its end consists of: headers, then lines of Base64, perhaps with signs of a diff before them.
 _BODY = re.compile(
-    rf"(?:{_EOL}|[ \t]|[-+>|](?=[ \t]?[A-Za-z0-9+/=])|[A-Za-z0-9+/=_%-]{{16,}}|[A-Za-z0-9+/=]{{1,76}}(?={_EOL}|[\s\"'`\\]|\Z)"
+    rf"(?:{_EOL}|[ \t]|[-+>|](?=[ \t]?[A-Za-z0-9+/=])|[A-Za-z0-9+/=_%-]{{16,}}"
+    rf"|[A-Za-z0-9+/=]{{1,76}}(?={_EOL}|[\s\"'`\\]|\Z)"
     rf"|(?:Proc-Type|DEK-Info|Version|Comment|Hash):[^\r\n\\]{{0,120}})+"
 )
 _PUTTY = re.compile(
-    rf"PuTTY-User-Key-File-\d: ?(?:[^\x00]{{0,8000}}?)Private-Lines: ?\d+{_EOL}(?:[^\x00]{{0,8000}}?Private-(?:MAC|Hash): ?[0-9a-f]{{20,64}}"
+    rf"PuTTY-User-Key-File-\d: ?(?:[^\x00]{{0,8000}}?)Private-Lines: ?\d+{_EOL}"
+    rf"(?:[^\x00]{{0,8000}}?Private-(?:MAC|Hash): ?[0-9a-f]{{20,64}}"
     r"|[A-Za-z0-9+/=\s\\]{0,8000})"
 )
 

@@ -25,11 +25,14 @@ _DOMAIN = re.compile(
 )
 _PROMPT_HOST = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]{1,62})(?=:[~/])")
 # What follows an @ and a dot and is no top-level domain: endings of files, names of properties.
-_NO_DOMAINS = frozenset(
-    "png jpg jpeg gif svg webp ico js ts tsx jsx mjs cjs py rb go rs java kt cs cpp css scss less html htm md json yaml yml toml "
-    "txt lock log xml sh bat ps1 tgz gz zip tar whl jar exe dll map vue svelte setter getter deleter property fixture mark "
-    "parametrize route get post put command option argument group cached dataclass latest next beta alpha rc canary".split()
-)
+_NO_DOMAINS = frozenset({
+    "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "js", "ts", "tsx", "jsx", "mjs", "cjs", "py", "rb", "go",
+    "rs", "java", "kt", "cs", "cpp", "css", "scss", "less", "html", "htm", "md", "json", "yaml", "yml", "toml",
+    "txt", "lock", "log", "xml", "sh", "bat", "ps1", "tgz", "gz", "zip", "tar", "whl", "jar", "exe", "dll",
+    "map", "vue", "svelte", "setter", "getter", "deleter", "property", "fixture", "mark", "parametrize",
+    "route", "get", "post", "put", "command", "option", "argument", "group", "cached", "dataclass", "latest",
+    "next", "beta", "alpha", "rc", "canary",
+})  # fmt: skip
 _NOBODY = frozenset({"noreply", "no-reply", "git", "donotreply", "hg", "svn", "x-access-token", "npm"})
 
 _SEPARATORS = r"(?:/|\\{1,8}|%2[fF]|%5[cC])"
@@ -37,20 +40,23 @@ _HOME = re.compile(rf"{_SEPARATORS}((?:[^/\\\s\"'<>:|?*%,;()\[\]{{}}\x00`$&#!=]|
 _SPACED_HOME = re.compile(
     r"\\{1,8}([^/\\\r\n\t\"'<>:|?*%,;()\[\]{}\x00`$]{1,40} [^/\\\r\n\t\"'<>:|?*%\x00]{1,40})(?=\\)"
 )
-_NOT_NAMES = frozenset(
-    "shared public default all user users username runner runneradmin vscode node codespace app me you name guest "
-    "administrator containeradministrator root ubuntu circleci vsts jovyan gitpod linuxbrew xxx foo bar ... .. .".split()
-)
+_NOT_NAMES = frozenset({
+    "shared", "public", "default", "all", "user", "users", "username", "runner", "runneradmin", "vscode",
+    "node", "codespace", "app", "me", "you", "name", "guest", "administrator", "containeradministrator", "root",
+    "ubuntu", "circleci", "vsts", "jovyan", "gitpod", "linuxbrew", "xxx", "foo", "bar", "...", "..", ".",
+})  # fmt: skip
 _PATH_BEFORE = re.compile(r"[^\s\"'<>(){}\[\],;=`|\x00]{0,200}")  # read backwards: what the path begins with
 _WEB = re.compile(r"https?:|www\.", re.IGNORECASE)
 
 _SUFFIXES = (".local", ".internal", ".corp", ".lan", ".intranet", ".home.arpa", ".intra")
 _HOST_BEFORE = re.compile(r"[A-Za-z0-9.-]{1,100}")  # read backwards
-_NO_HOSTS = frozenset(
-    "this self window process module settings config env app global std state props store cls node mod pkg crate java com org "
-    "net sun obj object it scope storage package request response options context err error data user session types go src "
-    "compose override vars values docker-compose appsettings params secrets claude agents copilot gitignore".split()
-)
+_NO_HOSTS = frozenset({
+    "this", "self", "window", "process", "module", "settings", "config", "env", "app", "global", "std", "state",
+    "props", "store", "cls", "node", "mod", "pkg", "crate", "java", "com", "org", "net", "sun", "obj", "object",
+    "it", "scope", "storage", "package", "request", "response", "options", "context", "err", "error", "data",
+    "user", "session", "types", "go", "src", "compose", "override", "vars", "values", "docker-compose",
+    "appsettings", "params", "secrets", "claude", "agents", "copilot", "gitignore",
+})  # fmt: skip
 _EVERYWHERE = frozenset({"host.docker", "gateway.docker", "kubernetes.docker", "metadata.google"})  # .internal
 _CAMEL = re.compile("[a-z][A-Z]")
 _REMOTE = re.compile(
@@ -118,7 +124,7 @@ def _homes(text: str, hint: str) -> Iterator[Finding]:
     at = text.find(hint)
     while at >= 0:
         end = at + size
-        if at and text[at - 1] in "/\\" or text[max(0, at - 3) : at].lower() in ("%2f", "%5c"):
+        if (at and text[at - 1] in "/\\") or text[max(0, at - 3) : at].lower() in ("%2f", "%5c"):
             match = (_SPACED_HOME.match(text, end) if hint != "home" else None) or _HOME.match(text, end)
             if match is not None and _is_home(text, at, match[1]):
                 name = match[1].rstrip(".")

@@ -18,6 +18,11 @@ _HEX = "[0-9a-fA-F]"
 _UUID = rf"{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}"
 
 
+# Signatures within keys of Azure, near their end.
+_AZURE = r"AzSe|AzFu|APIM|ACDb|\+ASt|\+ABa|\+AMC|\+AIo|AIoT|\+AEh|\+ACR|AACR"
+_AZURE_END = r"[0-9A-Za-z+/]{5,10}={0,2}(?![0-9A-Za-z+/=])"
+
+
 class Rule(NamedTuple):
     """One format: its kind, the texts it begins with, and what follows them."""
 
@@ -200,8 +205,7 @@ AROUND: tuple[Rule, ...] = tuple(
         ("azure-devops-token", r"(?<![0-9A-Za-z])[0-9A-Za-z]{76}AZDO[0-9A-Za-z]{4}(?![0-9A-Za-z])", 3.5),
         (
             "azure-key",
-            r"(?<![0-9A-Za-z+/])[0-9A-Za-z+/]{33,76}(?:AzSe|AzFu|APIM|ACDb|\+ASt|\+ABa|\+AMC|\+AIo|AIoT|\+AEh|\+ACR|AACR)"
-            r"[0-9A-Za-z+/]{5,10}(?:={0,2})(?![0-9A-Za-z+/=])",
+            rf"(?<![0-9A-Za-z+/])[0-9A-Za-z+/]{{33,76}}(?:{_AZURE}){_AZURE_END}",
             4.0,
         ),
         ("azure-key", r"(?<![0-9A-Za-z])[0-9A-Za-z]{52}JQQJ99[0-9A-Za-z]{26}(?![0-9A-Za-z])", 3.5),

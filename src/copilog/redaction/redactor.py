@@ -75,7 +75,7 @@ class Redactor:
     def placeholder(self, finding: Finding) -> str:
         """Return what replaces a finding: letters, digits, hyphens, so that paths, addresses and JSON stay such."""
         tag = hmac.digest(
-            self._key, f"{_group(finding.kind)}\0{_canonical(finding)}".encode("utf-8", "surrogatepass"), "sha256"
+            self._key, f"{group(finding.kind)}\0{canonical(finding)}".encode("utf-8", "surrogatepass"), "sha256"
         )
         short = tag.hex()[:_TAG_LENGTH]
         if finding.kind == "email":
@@ -164,11 +164,13 @@ def places_in_leaves(leaves: Sequence[Leaf], private: Private) -> list[Place]:
     for leaf in leaves:
         numbers.setdefault(leaf.text, len(numbers))
     found = find_in_each(list(numbers), private)
-    places = []
+    places: list[Place] = []
     for number, leaf in enumerate(leaves):
-        for finding in found[numbers[leaf.text]]:
-            if not leaf.is_binary or _counts_in_binary(finding):
-                places.append(Place(number, finding))
+        places += [
+            Place(number, finding)
+            for finding in found[numbers[leaf.text]]
+            if not leaf.is_binary or _counts_in_binary(finding)
+        ]
     places = _with_cut_ones(leaves, places, private)
     return sorted(places, key=lambda place: (place.leaf, place.finding.start))
 
@@ -178,7 +180,7 @@ def _counts_in_binary(finding: Finding) -> bool:
     return finding.confidence == "certain" or (finding.evidence.startswith("shape") and len(finding.secret) >= 32)
 
 
-# --- findings that are cut by a border -----------------------------------------------------------------------------------
+# --- findings that are cut by a border ------------------------------------------------------------------------------
 
 
 def _with_cut_ones(leaves: Sequence[Leaf], places: list[Place], private: Private) -> list[Place]:
@@ -289,15 +291,15 @@ def _is_shape(finding: Finding) -> bool:
     return finding.confidence == "certain" or finding.evidence.startswith("shape")
 
 
-# --- what is the same ---------------------------------------------------------------------------------------------------
+# --- what is the same -----------------------------------------------------------------------------------------------
 
 
-def _canonical(finding: Finding) -> str:
+def canonical(finding: Finding) -> str:
     """Return the secret as it is the same in all its places: addresses and hosts in any case."""
     return finding.secret.lower() if finding.is_personal else finding.secret
 
 
-def _group(kind: str) -> str:
+def group(kind: str) -> str:
     """Return what is keyed with the secret: the same value is the same secret under any name."""
     return kind if kind in ("email", "user", "host", "word") else "secret"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
@@ -16,6 +17,7 @@ BORDER = "\x00\x00\n"  # between texts that are scanned together: nothing is fou
 DEEPEST = 4  # encodings within each other
 MOST_TOGETHER = 4_000_000  # characters of texts that are scanned together
 NOBODY = Private()
+PLACEHOLDER = re.compile(r"redacted-(?:[a-z0-9-]+-)?[0-9a-f]{8}(?:@example\.invalid)?")  # what `Redactor` puts
 
 
 def find(text: str, private: Private = NOBODY) -> list[Finding]:
@@ -40,7 +42,7 @@ def _all(text: str, private: Private, depth: int) -> list[Finding]:
     findings = [*tokens(text, words), *private_keys(text), *by_context(text), *personal(text, private)]
     if depth:
         findings += _encoded(text, words, private, depth)
-    return findings
+    return [finding for finding in findings if not PLACEHOLDER.fullmatch(finding.secret)]
 
 
 def _encoded(text: str, words: Sequence[tuple[int, int]], private: Private, depth: int) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
 from datetime import date, datetime, time
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -34,15 +35,16 @@ class Leaf(NamedTuple):
 Visit = Callable[[Leaf], str]
 
 # Names of fields whose texts continue in the next element of a list: parts of an answer, pieces of an output.
-_CONTINUED = frozenset(
-    "text value content output data chunk delta message body raw command original shown display full_text arguments "
-    "result prompt before after diff code stdout stderr thinking snippet chunks lines texts".split()
-)
+_CONTINUED = frozenset({
+    "text", "value", "content", "output", "data", "chunk", "delta", "message", "body", "raw", "command",
+    "original", "shown", "display", "full_text", "arguments", "result", "prompt", "before", "after", "diff",
+    "code", "stdout", "stderr", "thinking", "snippet", "chunks", "lines", "texts",
+})  # fmt: skip
 _DEEPEST = 400
 
 
 def walk(value: Whole, visit: Visit) -> Whole:
-    """Return the value with each of its texts replaced by what `visit` returns for it; raise NotRedacted if it cannot."""
+    """Return the value with what `visit` returns for each of its texts; raise NotRedacted if one cannot be visited."""
     try:
         made: Whole = _walk(value, visit, "", 0)
     except RecursionError:
@@ -77,8 +79,13 @@ def _walk(value: Any, visit: Visit, stream: str, depth: int) -> Any:
         return _walk_dict(value, visit, stream, depth)
     if isinstance(value, list):
         return _walk_list(value, visit, stream, depth)
-    if isinstance(value, tuple | set | frozenset):
-        return type(value)([_walk(item, visit, stream, depth + 1) for item in value])
+    if isinstance(value, tuple):
+        return _walk_tuple(value, visit, stream, depth)
+    if isinstance(value, set | frozenset):
+        return type(value)(_walk(item, visit, stream, depth + 1) for item in sorted(value, key=repr))
+    if is_dataclass(value) and not isinstance(value, type):
+        pairs = {field.name: _walk(getattr(value, field.name), visit, "", depth + 1) for field in fields(value)}
+        return replace(value, **pairs)
     if isinstance(value, bytes | bytearray):
         return _walk_bytes(bytes(value), visit)
     if isinstance(value, msgspec.Raw):
@@ -116,6 +123,11 @@ def _walk_list(value: list[Any], visit: Visit, stream: str, depth: int) -> list[
     if len(value) > 16 and _are_bytes(value):
         return _walk_numbers(value, visit)
     return [_walk(item, visit, stream, depth + 1) for item in value]
+
+
+def _walk_tuple(value: tuple[Any, ...], visit: Visit, stream: str, depth: int) -> tuple[Any, ...]:
+    made = [_walk(item, visit, stream, depth + 1) for item in value]
+    return value._make(made) if hasattr(value, "_make") else type(value)(made)
 
 
 def _are_bytes(value: list[Any]) -> bool:

@@ -1,0 +1,159 @@
+"""Redaction on the command line: its options, what they mean together with the config, and what is printed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from copilog.cli.common import Function, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from copilog.model import Conversation
+    from copilog.redaction import Finding, Private, Redactor
+    from copilog.redaction.conversations import Sighting
+    from copilog.redaction.decisions import Decisions
+
+CONTEXT = 60  # characters before and after a finding
+SHOWN_PLACES = 3  # of one secret
+
+
+def redact_option(function: Function) -> Function:
+    """Add --redact; the function gets `redact`, None if the config decides."""
+    return click.option(
+        "--redact/--no-redact",
+        "redact",
+        default=None,
+        help="Replace keys, tokens, passwords, e-mail addresses, user names in home paths, names of hosts, and what "
+        "the config file lists. Default: what the config file says, else no.",
+    )(function)
+
+
+def review_option(function: Function) -> Function:
+    """Add --review."""
+    return click.option(
+        "--review",
+        is_flag=True,
+        help="With redaction: show each finding, and ask whether to keep or replace it, before anything is written.",
+    )(function)
+
+
+def private_in(settings: Settings) -> Private:
+    """Return what the config lists as private, and the name of this machine."""
+    import socket
+
+    from copilog.redaction import Private
+
+    listed = settings.config.private.value
+    hosts = [*listed.get("hosts", ()), *_names_of(socket.gethostname())]
+    return Private(tuple(listed.get("words", ())), tuple(dict.fromkeys(hosts)), tuple(listed.get("users", ())))
+
+
+def is_redacted(settings: Settings, redact: bool | None) -> bool:
+    """Return whether to redact: as the option says, else as the config says."""
+    return settings.config.redact.value if redact is None else redact
+
+
+def redactor_for(settings: Settings, redact: bool | None, archive: Path | None = None) -> Redactor | None:
+    """Return what redacts the output of this run, or None if it is not to be redacted.
+
+    Findings stay that the user decided to keep for this archive.
+    """
+    if not is_redacted(settings, redact):
+        return None
+    from copilog.redaction import Redactor
+
+    return Redactor(private_in(settings), keeps=decisions_for(archive).keeps)
+
+
+def decisions_for(archive: Path | None) -> Decisions:
+    """Return what the user decided for an archive; none for a temporary one."""
+    from copilog.redaction.decisions import Decisions, decisions_path
+
+    return Decisions(None if archive is None else decisions_path(archive))
+
+
+def print_replaced(counts: Counter[str]) -> None:
+    """Print to standard error what was replaced, and what that does not mean."""
+    from copilog.redaction.notice import NOTICE, replaced_line
+
+    click.echo(replaced_line(counts), err=True)
+    click.echo(NOTICE, err=True)
+
+
+def review(settings: Settings, conversations: Iterable[Conversation], archive: Path | None) -> Redactor:
+    """Show each secret that was not decided about, ask what to do with it, and return what redacts accordingly.
+
+    The decisions are remembered beside the archive, once all are made. If the user stops, `click.Abort` is raised, and
+    nothing is remembered.
+    """
+    from copilog.redaction import Redactor
+    from copilog.redaction.conversations import sightings_in
+
+    decisions, private = decisions_for(archive), private_in(settings)
+    sightings: dict[str, list[Sighting]] = {}
+    for conversation in conversations:
+        for sighting in sightings_in(conversation, private):
+            if decisions.decided(sighting.finding) is None:
+                sightings.setdefault(decisions.fingerprint(sighting.finding), []).append(sighting)
+    replaced_kinds: set[str] = set()
+    for number, places in enumerate(sightings.values(), 1):
+        finding = places[0].finding
+        if finding.kind not in replaced_kinds:
+            _show(settings, places, f"{number:,} of {len(sightings):,}")
+            answer = _answer(finding)
+            if answer == "a":
+                replaced_kinds.add(finding.kind)
+            decisions.decide(finding, "keep" if answer == "k" else "replace")
+        else:
+            decisions.decide(finding, "replace")
+    decisions.save()
+    return Redactor(private, keeps=decisions.keeps)
+
+
+def _names_of(host: str) -> list[str]:
+    """Return the name of this machine, complete and short, if it is a name of its own."""
+    names = [host, host.partition(".")[0]]
+    return [name for name in names if len(name) > 3 and not name.lower().startswith(("localhost", "127."))]
+
+
+def _show(settings: Settings, places: list[Sighting], count: str) -> None:
+    from rich.text import Text
+
+    finding = places[0].finding
+    title = Text(f"{count}  {finding.kind}", "bold")
+    title.append(
+        f"  {finding.evidence}, {finding.confidence}; {len(places):,} {'place' if len(places) == 1 else 'places'}",
+        "dim",
+    )
+    settings.err.print(title)
+    for place in places[:SHOWN_PLACES]:
+        line = Text("    ")
+        line.append(f"turn {place.turn}: " if place.turn is not None else "", "dim")
+        line.append(_one_line(place.text[max(0, place.start - CONTEXT) : place.start]))
+        line.append(_one_line(place.text[place.start : place.end]), "bold red")
+        line.append(_one_line(place.text[place.end : place.end + CONTEXT]))
+        settings.err.print(line)
+
+
+def _one_line(text: str) -> str:
+    from copilog.view.terminal_text import clean_line
+
+    return clean_line(text.replace("\n", " ⏎ "))
+
+
+def _answer(finding: Finding) -> str:
+    answer = click.prompt(
+        f"    [r]eplace, [k]eep, replace [a]ll of kind {finding.kind}, [q]uit without writing",
+        type=click.Choice(["r", "k", "a", "q"]),
+        default="r",
+        show_choices=False,
+        err=True,
+    )
+    if answer == "q":
+        raise click.Abort
+    return str(answer)

@@ -129,7 +129,7 @@ def scan(work: Work) -> list[Scanned]:
             title = titles.get(conversation_id, "")
             try:
                 leaks = leaks_in(archive.get(conversation_id), mark, work.private)
-                scanned.append(Scanned(conversation_id, Redactor(work.private).text(title), leaks))
+                scanned.append(Scanned(conversation_id, Redactor(work.private, key=work.key).text(title), leaks))
             except NotRedacted as error:
                 scanned.append(Scanned(conversation_id, "", [], str(error)))
     return scanned

@@ -28,7 +28,7 @@ class Leak(msgspec.Struct, kw_only=True):
     evidence: str
     confidence: str
     field: str  # where it was found first: "ToolResult.text"
-    turn: int | None  # the first turn, counted from 1
+    turn: int | None  # the first turn, counted from 1; None if it is only outside of turns, such as in the title
     at: datetime | None  # the time of that turn, else that of the conversation
     places: int = 1
 
@@ -52,10 +52,11 @@ def leaks_in(
     leaves, turns = leaves_with_turns(conversation)
     for place, finding in leaves_in_places(places_in_leaves(leaves, private)):
         mark = fingerprint(finding)
-        if mark in leaks:
-            leaks[mark].places += 1
-            continue
         turn = turns[place.leaf]
+        known = leaks.get(mark)
+        if known is not None and (known.turn is not None or turn is None):
+            known.places += 1
+            continue
         at = (times.get(turn) if turn is not None else None) or conversation.updated_at or conversation.started_at
         leaks[mark] = Leak(
             kind=finding.kind,
@@ -66,6 +67,7 @@ def leaks_in(
             field=leaves[place.leaf].stream.rpartition("/")[2],
             turn=None if turn is None else turn + 1,
             at=at,
+            places=1 if known is None else known.places + 1,
         )
     return list(leaks.values())
 

@@ -82,6 +82,10 @@ class Redactor:
             return f"redacted-{short}@example.invalid"
         return self._names.setdefault(short, f"redacted-{finding.kind}-{short}")
 
+    def to_replace(self, places: Sequence[Place]) -> list[Place]:
+        """Return the places of findings without those that are kept."""
+        return [place._replace(finding=left) for place in places for left in self._to_replace([place.finding])]
+
     def _value(self, value: Whole) -> Whole:
         leaves = leaves_in(value)
         edits = self._edits(leaves)

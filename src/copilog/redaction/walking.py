@@ -97,7 +97,7 @@ def _walk_struct(value: msgspec.Struct, visit: Visit, stream: str, depth: int) -
     changed = {}
     open_fields, fixed_fields = _fields_of(type(value))
     fixed = [fixed for name in fixed_fields if isinstance(fixed := getattr(value, name), str)]
-    here = "/".join([stream.partition(".")[0], type(value).__name__, *fixed])  # a prompt does not continue an answer
+    here = "/".join([stream.partition(".")[0], *fixed, type(value).__name__])  # a prompt does not continue an answer
     for name in open_fields:
         old = getattr(value, name)
         if old is None or old == "" or old == []:

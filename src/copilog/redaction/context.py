@@ -34,7 +34,8 @@ _NAME_BEFORE = re.compile(r"[\w.-]{0,40}")  # read backwards
 # The rest of the name, perhaps quotes, an operator, and the value. Quotes may be escaped, as in JSON within JSON.
 _ASSIGNMENT = re.compile(
     r"""(?P<rest>[\w.-]{0,40})(?P<close>\\*["'`]?\]?\)?)[ \t]{0,8}"""
-    r"""(?:(?P<op>=>|:=|==?=?|\|\|=?|\?\?=|:|&quot;:|,(?=[ \t]*["'`])|>)[ \t]{0,8}(?:new [A-Z]\w+\()?|[ \t]+(?=["']))"""
+    r"""(?:(?P<op>=>|:=|==?=?|\|\|=?|\?\?=|:|&quot;:|,(?=[ \t]*["'`])|>)[ \t]{0,8}(?:new [A-Z]\w+\()?|"""
+    r"""[ \t]+(?:value[ \t]*=[ \t]*)?(?=["']))"""
     r"""(?:[a-zA-Z]{1,2}(?=["']))?(?P<escape>\\*)(?P<quote>["'`]|&quot;)?""",
     re.ASCII,
 )
@@ -115,6 +116,8 @@ def _value_at(text: str, match: re.Match[str], name: str) -> Finding | None:
             return None
         end = plain.end() - (plain[0][-1] in ".:" and not plain[0].endswith(".."))
     value = text[start:end]
+    if match["op"] == "," and " " in value:  # the next argument of a call, or item of a list: a sentence
+        return None
     if can_be_token(value):
         return Finding(start, end, _kind(name), value, "random value under a telling name")
     if is_strong(name) and can_be_password(value, is_quoted=bool(quote)):

@@ -39,7 +39,8 @@ _RANDOM = re.compile(r"[A-Za-z0-9_+/=.~!@#$%^&*:-]+")
 _PATHLIKE = re.compile(r"(?:\.{0,2}/)?(?:[\w.@-]+/){2,}[\w.@-]*\.[a-z]{1,5}|[\w-]+(?:\.[a-z]{2,5}){1,2}")
 _PLACEHOLDER = re.compile(r"redacted-[a-z0-9-]+-[0-9a-f]{8}")
 
-SHORTEST_PASSWORD, SHORTEST_TOKEN = 6, 16
+SHORTEST_PASSWORD, SHORTEST_TOKEN = 6, 12
+USUAL_TOKEN = 16  # characters; shorter ones need several digits
 
 
 def is_strong(name: str) -> bool:
@@ -80,6 +81,8 @@ def can_be_token(value: str) -> bool:
     if _PATHLIKE.fullmatch(value) or _IDENTIFIER.fullmatch(value):
         return False
     digits = sum(map(str.isdigit, value))
+    if len(value) < USUAL_TOKEN:
+        return 3 <= digits < len(value) and value.isalnum() and entropy(value) >= 3.0
     if digits == len(value) or (not digits and entropy(value) < 4.2):
         return False
     return entropy(value) >= (2.8 if len(value) < 24 else 3.1)

@@ -41,7 +41,8 @@ class Redactor:
     """Replaces secrets in texts and conversations, and counts what it replaced by kind.
 
     One redactor is for one export: its key is random, so that a placeholder cannot be looked up in another one, nor
-    computed from a guess. `keeps` says which findings stay as they are.
+    computed from a guess. Redactors with the same key make the same placeholders. `keeps` says which findings stay as
+    they are.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class Redactor:
         self.counts: Counter[str] = Counter()
         self._keeps = keeps or (lambda _finding: False)
         self._key = key or secrets.token_bytes(KEY_BYTES)
-        self._names: dict[str, str] = {}  # of placeholders, by tag: the same secret may be noticed in several ways
+        self._names: dict[str, str] = {}  # placeholders, by tag
 
     def text(self, text: str) -> str:
         """Return a text with placeholders instead of secrets."""
@@ -80,7 +81,9 @@ class Redactor:
         short = tag.hex()[:_TAG_LENGTH]
         if finding.kind == "email":
             return f"redacted-{short}@example.invalid"
-        return self._names.setdefault(short, f"redacted-{finding.kind}-{short}")
+        if short not in self._names:
+            self._names[short] = f"redacted-{_label(finding)}-{short}"
+        return self._names[short]
 
     def to_replace(self, places: Sequence[Place]) -> list[Place]:
         """Return the places of findings without those that are kept."""
@@ -296,6 +299,14 @@ def _is_shape(finding: Finding) -> bool:
 
 
 # --- what is the same -----------------------------------------------------------------------------------------------
+
+
+def _label(finding: Finding) -> str:
+    """Return the kind of a secret that it shows by itself, whatever is beside it; else that it is one."""
+    if finding.is_personal:
+        return finding.kind
+    shown = [each.kind for each in find(finding.secret) if _is_shape(each) and not each.is_personal]
+    return shown[0] if shown else "secret"
 
 
 def canonical(finding: Finding) -> str:

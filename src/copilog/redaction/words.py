@@ -48,6 +48,11 @@ _BY_PREFIX = [(prefix, rule) for rule in RULES for prefix in rule.prefixes]
 _STARTS = re.compile(rf"(?:\A|(?<=[-_]))(?={_pattern_of(_trie([prefix for prefix, _ in _BY_PREFIX]))})")
 _BEHIND = [(prefix, rule) for rule in BEHIND for prefix in rule.prefixes]
 _BEHIND_ENDS = tuple(prefix for prefix, _ in _BEHIND)
+# Tokens whose bodies have characters that no word has.
+_OPEN_STARTS = re.compile(
+    "|".join(re.escape(prefix) for prefix, rule in _BY_PREFIX if set("+/=.") & set(rule.pattern.pattern.split("]")[0]))
+)
+_IN_BASE64 = frozenset("+/=.")
 _BY_TWO: dict[str, list[tuple[str, Rule]]] = {}
 for _prefix, _rule_ in _BY_PREFIX:
     _BY_TWO.setdefault(_prefix[:2], []).append((_prefix, _rule_))
@@ -71,8 +76,11 @@ def tokens(text: str, words: Sequence[tuple[int, int]]) -> Iterator[Finding]:
                 yield from _by_prefix(text, start + lead)
         elif before in _JOINTS and start:
             yield from _behind(text, start)
+        if before in _IN_BASE64 and start:
+            yield from _by_open_prefix(text, start)
         yield from _around(text, start, end, word, before)
-    yield from _azure_client_secrets(text)
+    yield from _with_mark(text, "azure-client-secret", "Q~", 4)
+    yield from _with_mark(text, "terraform-token", ".atlasv1.", 14)
     yield from _webhooks(text)
 
 
@@ -97,6 +105,14 @@ def _by_prefix(text: str, start: int) -> Iterator[Finding]:
     for prefix, rule in _BY_TWO.get(text[start : start + 2], ()):
         if text.startswith(prefix, start):
             yield from _matched(rule, rule.pattern.match(text, start))
+
+
+def _by_open_prefix(text: str, start: int) -> Iterator[Finding]:
+    """Yield tokens that a word continues: their first part may be too short to be noticed."""
+    begin = max(0, start - _LEFT)
+    for found in _OPEN_STARTS.finditer(text, begin, start):
+        if not found.start() or not _continues(text, found.start()):
+            yield from _by_prefix(text, found.start())
 
 
 def _behind(text: str, start: int) -> Iterator[Finding]:
@@ -128,10 +144,10 @@ def _around(text: str, start: int, end: int, word: str, before: str) -> Iterator
     after = text[end] if end < len(text) else ""
     if before == ":" and word[0] == "A":
         kinds.append("telegram-token")
+    elif before == "|":
+        kinds.append("facebook-token")
     elif after == "." and word[0] in "MNO":
         kinds.append("discord-token")
-    if before == "." and text.endswith("atlasv1.", 0, start):
-        kinds.append("terraform-token")
     if "-us" in word[-5:]:
         kinds.append("mailchimp-key")
     if word.endswith("_mmk"):
@@ -147,13 +163,13 @@ def _around(text: str, start: int, end: int, word: str, before: str) -> Iterator
                     yield from _matched(rule, found)
 
 
-def _azure_client_secrets(text: str) -> Iterator[Finding]:
-    (rule,) = _AROUND["azure-client-secret"]
-    at = text.find("Q~")
+def _with_mark(text: str, kind: str, mark: str, before: int) -> Iterator[Finding]:
+    """Yield tokens that have a mark within them, behind so many characters."""
+    (rule,) = _AROUND[kind]
+    at = text.find(mark)
     while at >= 0:
-        match = rule.pattern.match(text, at - 4) if at >= 4 else None
-        yield from _matched(rule, match)
-        at = text.find("Q~", at + 2)
+        yield from _matched(rule, rule.pattern.match(text, at - before) if at >= before else None)
+        at = text.find(mark, at + len(mark))
 
 
 def _webhooks(text: str) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from copilog.redaction.words import lead_of_escape
 
 _SHORTEST = 24  # characters of Base64; shorter pieces hold no secret
+_LONG = 500  # characters of Base64 that does not begin like a text, and is passed over as a whole
 _PROBE = 32  # characters that are decoded first, to see whether the rest is worth it
 # First characters of the Base64 of a text that begins with a printable ASCII character or a line end.
 _FIRST = frozenset("CDIJKLMNOPQRSTUVWXYZabcdef")
@@ -90,6 +91,10 @@ def _base64_pieces(text: str, words: Sequence[tuple[int, int]]) -> Iterator[Piec
         if piece is not None:
             passed = piece.end
             yield piece
+        else:
+            more = _MORE.match(text, start)
+            if more is not None and len(more[0]) > _LONG:  # a picture, or other binary data
+                passed = more.end()
 
 
 def _beginnings(text: str, start: int, passed: int) -> Iterator[int]:

@@ -7,7 +7,7 @@ import re
 import secrets
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
@@ -199,9 +199,16 @@ def _with_cut_ones(leaves: Sequence[Leaf], places: list[Place], private: Private
     cut: list[Place] = []
     for run in (run for numbers in streams.values() for run in _runs(leaves, numbers)):
         cut += _cut_in_run(leaves, run, private)
-    cut = [place for place in cut if not _is_known(place, places) and not _is_accident(place, places)]
-    covered = {(leaf, start, end) for place in cut for leaf, start, end in _pieces(place)}
-    return [place for place in places if not _is_covered(place, covered)] + cut
+    if not cut:
+        return places
+    by_leaf: dict[int, list[Place]] = {}
+    for place in places:
+        by_leaf.setdefault(place.leaf, []).append(place)
+    cut = [place for place in cut if not _is_known(place, by_leaf) and not _is_accident(place, by_leaf)]
+    covered: dict[int, list[tuple[int, int]]] = {}
+    for number, start, end in (piece for place in cut for piece in _pieces(place)):
+        covered.setdefault(number, []).append((start, end))
+    return [place for place in places if not _is_covered(place.finding, covered.get(place.leaf, ()))] + cut
 
 
 def _runs(leaves: Sequence[Leaf], numbers: Sequence[int]) -> list[list[int]]:
@@ -263,29 +270,26 @@ def _pieces(place: Place) -> list[tuple[int, int, int]]:
     return [(place.leaf, place.finding.start, place.finding.end), *place.rest]
 
 
-def _is_covered(place: Place, covered: set[tuple[int, int, int]]) -> bool:
-    finding = place.finding
-    return any(leaf == place.leaf and start <= finding.start and finding.end <= end for leaf, start, end in covered)
+def _is_covered(finding: Finding, covered: Sequence[tuple[int, int]]) -> bool:
+    return any(start <= finding.start and finding.end <= end for start, end in covered)
 
 
-def _touched(place: Place, others: Sequence[Place]) -> list[Place]:
+def _touched(place: Place, by_leaf: Mapping[int, Sequence[Place]]) -> list[Place]:
     """Return the findings that are complete in one text and have a place with one over its border."""
     return [
         other
-        for other in others
-        if any(
-            other.leaf == leaf and other.finding.start < end and other.finding.end > start
-            for leaf, start, end in _pieces(place)
-        )
+        for leaf, start, end in _pieces(place)
+        for other in by_leaf.get(leaf, ())
+        if other.finding.start < end and other.finding.end > start
     ]
 
 
-def _is_known(place: Place, others: Sequence[Place]) -> bool:
+def _is_known(place: Place, others: Mapping[int, Sequence[Place]]) -> bool:
     """Return whether a finding is in one text, where it was found without its neighbours."""
     return not place.rest and bool(_touched(place, others))
 
 
-def _is_accident(place: Place, others: Sequence[Place]) -> bool:
+def _is_accident(place: Place, others: Mapping[int, Sequence[Place]]) -> bool:
     """Return whether two texts only seem to be one: what is there is complete in the first of them."""
     touched = _touched(place, others)
     if place.finding.is_personal:

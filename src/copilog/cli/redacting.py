@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copilog.cli.common import Function, Settings
+from copilog.cli.common import Function, Settings, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from copilog.model import Conversation
-    from copilog.redaction import Finding, Private, Redactor
-    from copilog.redaction.conversations import Sighting
+    from copilog.redaction import Private, Redactor
     from copilog.redaction.decisions import Decisions
-
-CONTEXT = 60  # characters before and after a finding
-SHOWN_PLACES = 3  # of one secret
+    from copilog.redaction.reviewing import Case
 
 
 def redact_option(function: Function) -> Function:
@@ -92,26 +89,22 @@ def review(settings: Settings, conversations: Iterable[Conversation], archive: P
     nothing is remembered.
     """
     from copilog.redaction import Redactor
-    from copilog.redaction.conversations import sightings_in
+    from copilog.redaction.reviewing import cases_in
 
     decisions, private = decisions_for(archive), private_in(settings)
-    sightings: dict[str, list[Sighting]] = {}
-    for conversation in conversations:
-        for sighting in sightings_in(conversation, private):
-            if decisions.decided(sighting.finding) is None:
-                sightings.setdefault(decisions.fingerprint(sighting.finding), []).append(sighting)
+    cases = [case for case in cases_in(conversations, decisions, private) if case.decision is None]
     replaced_kinds: set[str] = set()
-    for number, places in enumerate(sightings.values(), 1):
-        finding = places[0].finding
-        if finding.kind not in replaced_kinds:
-            _show(settings, places, f"{number:,} of {len(sightings):,}")
-            answer = _answer(finding)
+    for number, case in enumerate(cases, 1):
+        kind = case.finding.kind
+        answer = "r"
+        if kind not in replaced_kinds:
+            _show(settings, case, f"{number:,} of {len(cases):,}")
+            answer = _answer(kind)
             if answer == "a":
-                replaced_kinds.add(finding.kind)
-            decisions.decide(finding, "keep" if answer == "k" else "replace")
-        else:
-            decisions.decide(finding, "replace")
-    decisions.save()
+                replaced_kinds.add(kind)
+        decisions.decide(case.finding, "keep" if answer == "k" else "replace")
+    if cases:
+        decisions.save()
     return Redactor(private, keeps=decisions.keeps)
 
 
@@ -121,34 +114,27 @@ def _names_of(host: str) -> list[str]:
     return [name for name in names if len(name) > 3 and not name.lower().startswith(("localhost", "127."))]
 
 
-def _show(settings: Settings, places: list[Sighting], count: str) -> None:
+def _show(settings: Settings, case: Case, count: str) -> None:
     from rich.text import Text
 
-    finding = places[0].finding
+    from copilog.view.terminal_text import clean_line
+
+    finding, number = case.finding, len(case.places)
     title = Text(f"{count}  {finding.kind}", "bold")
-    title.append(
-        f"  {finding.evidence}, {finding.confidence}; {len(places):,} {'place' if len(places) == 1 else 'places'}",
-        "dim",
-    )
+    title.append(f"  {finding.evidence}, {finding.confidence}; {number:,} {plural(number, 'place')}", "dim")
     settings.err.print(title)
-    for place in places[:SHOWN_PLACES]:
+    for turn, before, found, after in case.shown:
         line = Text("    ")
-        line.append(f"turn {place.turn}: " if place.turn is not None else "", "dim")
-        line.append(_one_line(place.text[max(0, place.start - CONTEXT) : place.start]))
-        line.append(_one_line(place.text[place.start : place.end]), "bold red")
-        line.append(_one_line(place.text[place.end : place.end + CONTEXT]))
+        line.append(f"turn {turn}: " if turn is not None else "", "dim")
+        line.append(clean_line(before))
+        line.append(clean_line(found), "bold red")
+        line.append(clean_line(after))
         settings.err.print(line)
 
 
-def _one_line(text: str) -> str:
-    from copilog.view.terminal_text import clean_line
-
-    return clean_line(text.replace("\n", " ⏎ "))
-
-
-def _answer(finding: Finding) -> str:
+def _answer(kind: str) -> str:
     answer = click.prompt(
-        f"    [r]eplace, [k]eep, replace [a]ll of kind {finding.kind}, [q]uit without writing",
+        f"    [r]eplace, [k]eep, replace [a]ll of kind {kind}, [q]uit without writing",
         type=click.Choice(["r", "k", "a", "q"]),
         default="r",
         show_choices=False,

@@ -22,10 +22,11 @@ from __future__ import annotations
 from copilog.redaction.findings import Finding, leaves_of
 from copilog.redaction.personal import Private
 from copilog.redaction.redactor import Place, Redactor, places_in_value
-from copilog.redaction.scanning import find, find_in_each
+from copilog.redaction.scanning import NOBODY, find, find_in_each
 from copilog.redaction.walking import NotRedacted, leaves_in, walk
 
 __all__ = [
+    "NOBODY",
     "Finding",
     "NotRedacted",
     "Place",

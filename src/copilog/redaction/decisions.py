@@ -45,6 +45,11 @@ class Decisions:
         self._made = self._stored or _Stored(key=secrets.token_hex(KEY_BYTES))
         self._key = bytes.fromhex(self._made.key)
 
+    @property
+    def is_stored(self) -> bool:
+        """Return whether there was a file, so that fingerprints are the same when it is read again."""
+        return self._stored is not None
+
     def fingerprint(self, finding: Finding) -> str:
         return fingerprint(self._key, finding)
 

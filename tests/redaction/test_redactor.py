@@ -201,3 +201,12 @@ def deep(levels: int) -> object:
     for _ in range(levels):
         value = [value]
     return value
+
+
+def test_a_long_text_beside_another_one_is_redacted_as_if_it_were_alone() -> None:
+    """What is looked at around a border must not cut a name in two."""
+    long = "".join(f"/home/annika{number}/src/app.py\n" for number in range(2000))
+    alone = Redactor(key=b"k" * 32).text(long)
+    made = Redactor(key=b"k" * 32).value(conversation(Text(text=long.strip()), Text(text=long.strip())))
+
+    assert [part.text for part in made.messages[0].parts if isinstance(part, Text)] == [alone.strip()] * 2

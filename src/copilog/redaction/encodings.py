@@ -173,7 +173,7 @@ def _percent_pieces(text: str) -> Iterator[Piece]:
     passed = 0
     while at >= 0:
         if at >= passed and _PERCENT.match(text, at):
-            start, end = _region(text, at, passed, _OUTSIDE_PERCENT, 1000)
+            start, end = _region(text, at, _OUTSIDE_PERCENT, 1000)
             yield Piece(start, end, "percent", _percent(text[start:end]))
             passed = end
         at = text.find("%", max(at + 1, passed))
@@ -186,19 +186,17 @@ def _json_pieces(text: str) -> Iterator[Piece]:
         at = text.find(hint)
         while at >= 0:
             if at >= passed:
-                start, end = _region(text, at, passed, _OUTSIDE_JSON, 300)
+                start, end = _region(text, at, _OUTSIDE_JSON, 300)
                 yield Piece(start, end, "json", _json(text[start:end]))
                 passed = max(passed, end)
             at = text.find(hint, max(at + 1, passed))
         passed = 0
 
 
-def _region(text: str, at: int, passed: int, inside: re.Pattern[str], left_reach: int) -> tuple[int, int]:
-    """Return where the piece around an escape begins and ends."""
-    left = inside.match(text[max(passed, at - left_reach) : at][::-1])
+def _region(text: str, at: int, inside: re.Pattern[str], left_reach: int) -> tuple[int, int]:
+    """Return where the piece around an escape begins and ends; long ones overlap, so that none is cut within a word."""
+    left = inside.match(text[max(0, at - left_reach) : at][::-1])
     right = inside.match(text, at, min(len(text), at + _REACH))
-    if inside is _OUTSIDE_PERCENT and right is None:
-        right = inside.match(text, at)
     assert left is not None
     assert right is not None
     return at - len(left[0]), right.end()

@@ -7,14 +7,14 @@ import re
 import secrets
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 from copilog.redaction.encodings import encoded_again
 from copilog.redaction.findings import Finding, leaves_of
 from copilog.redaction.personal import Private
-from copilog.redaction.scanning import NOBODY, find, find_in_each
+from copilog.redaction.scanning import BORDER, NOBODY, find, find_in_each
 from copilog.redaction.walking import Leaf, NotRedacted, is_continued, leaves_in, walk
 
 Whole = TypeVar("Whole")
@@ -235,35 +235,53 @@ def _is_in_key(text: str) -> bool:
 
 
 def _cut_in_run(leaves: Sequence[Leaf], run: Sequence[int], private: Private) -> list[Place]:
-    """Return the findings that are in more than one text of a run."""
-    windows = []  # of each text its number, where its used part begins, and that part
-    for index, number in enumerate(run):
-        text = leaves[number].text
-        if len(text) > 2 * _REACH:
-            if index:
-                windows.append((number, 0, text[:_REACH]))
-            if index < len(run) - 1:
-                windows.append((number, len(text) - _REACH, text[-_REACH:]))
-        else:
-            windows.append((number, 0, text))
+    """Return the findings in the joined texts of a run, near their borders."""
+    windows = [window for index, number in enumerate(run) for window in _windows(leaves, run, index, number)]
     starts, at = [], 0
-    for _, _, part in windows:
+    for window in windows:
         starts.append(at)
-        at += len(part)
-    joined = "".join(part for _, _, part in windows)
+        at += len(window.part)
     places = []
-    for finding in find(joined, private):
+    for finding in find("".join(window.part for window in windows), private):
         first = bisect_right(starts, finding.start) - 1
         last = bisect_right(starts, finding.end - 1) - 1
         pieces = []
-        for index in range(first, last + 1):
-            number, offset, part = windows[index]
-            begin = max(0, finding.start - starts[index])
-            end = min(len(part), finding.end - starts[index])
-            pieces.append((number, offset + begin, offset + end))
-        number, begin, end = pieces[0]
-        places.append(Place(number, finding._replace(start=begin, end=end), tuple(pieces[1:])))
+        for window, start in zip(windows[first : last + 1], starts[first : last + 1], strict=True):
+            begin, end = max(0, finding.start - start), min(len(window.part), finding.end - start)
+            pieces.append((window.leaf, window.offset + begin, window.offset + end))
+            if window.cuts(begin, end):
+                break
+        else:
+            number, begin, end = pieces[0]
+            places.append(Place(number, finding._replace(start=begin, end=end), tuple(pieces[1:])))
     return places
+
+
+class _Window(NamedTuple):
+    """A part of a text near a border of it."""
+
+    leaf: int
+    offset: int
+    part: str
+    is_head: bool = False  # the text goes on behind it
+    is_tail: bool = False  # the text begins before it
+
+    def cuts(self, begin: int, end: int) -> bool:
+        """Return whether a place in the window may go on where it ends within its text."""
+        return self.leaf < 0 or (self.is_head and end == len(self.part)) or (self.is_tail and begin == 0)
+
+
+def _windows(leaves: Sequence[Leaf], run: Sequence[int], index: int, number: int) -> Iterator[_Window]:
+    """Yield a text of a run, or of a long one what is near the borders to its neighbours, and a gap between."""
+    text = leaves[number].text
+    if len(text) <= 2 * _REACH:
+        yield _Window(number, 0, text)
+        return
+    if index:
+        yield _Window(number, 0, text[:_REACH], is_head=True)
+    yield _Window(-1, 0, BORDER)
+    if index < len(run) - 1:
+        yield _Window(number, len(text) - _REACH, text[-_REACH:], is_tail=True)
 
 
 def _pieces(place: Place) -> list[tuple[int, int, int]]:

@@ -79,7 +79,10 @@ def _placed(piece: Piece, inner: list[Finding], text: str) -> Iterator[Finding]:
         )
         return
     places = places_in(piece, text)
+    is_cut = piece.end < len(text) and (text[piece.end].isalnum() or text[piece.end] in "-_")
     for finding in inner:
+        if is_cut and finding.is_personal and finding.end == len(piece.decoded):
+            continue  # a part of a name; the next piece has all of it
         start, end = places[finding.start], places[finding.end]
         if finding.inner and finding.encoding.startswith("base64"):
             yield finding._replace(start=start, end=end)

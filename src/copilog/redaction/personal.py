@@ -58,6 +58,7 @@ _NO_HOSTS = frozenset({
     "appsettings", "params", "secrets", "claude", "agents", "copilot", "gitignore",
 })  # fmt: skip
 _EVERYWHERE = frozenset({"host.docker", "gateway.docker", "kubernetes.docker", "metadata.google"})  # .internal
+_FILE_ENDING = re.compile(r"\.(?:txt|log|pem|crt|cer|csv|conf|cfg|md|zip|tar|gz|sql|bak)\b")  # of files about a host
 _CAMEL = re.compile("[a-z][A-Z]")
 _REMOTE = re.compile(
     r"(?:ssh-remote|tunnel|dev-container|attached-container|wsl)(?:\+|%2[bB])([A-Za-z0-9._@%-]{2,400})"
@@ -199,7 +200,7 @@ def _internal_host(text: str, at: int, end: int) -> Iterator[Finding]:
     if after[:1].isalnum() or after[:1] in ("-", "_", "("):
         return
     is_file = after[:1] == "." and after[1:].isalnum()
-    if is_file and (text[at:end] in (".local", ".internal") or not text[at - 1].isdigit()):
+    if is_file and not (text[at - 1].isdigit() and _FILE_ENDING.match(text, end)):  # not settings.local.json
         return
     before = _HOST_BEFORE.match(text[max(0, at - 100) : at][::-1])
     if before is None:

@@ -23,6 +23,7 @@ KEY_BYTES = 32
 _TAG_LENGTH = 8  # hexadecimal digits of a placeholder
 _REACH = 4_000  # characters of the neighbours of a border that are scanned together
 _CLOSED_KEY = re.compile(r"-----END|Private-(?:MAC|Hash): ?[0-9a-f]{20}")
+_LINE_ENDS = re.compile(r"\\+[rn]|\s")
 _UNFINISHED = re.compile(r"(?:[=:]|earer|asic)\s*\Z")  # what follows is the value
 
 
@@ -332,7 +333,9 @@ def _label(finding: Finding) -> str:
 
 
 def canonical(finding: Finding) -> str:
-    """Return the secret as it is the same in all its places: addresses and hosts in any case."""
+    """Return the secret as it is the same in all its places: names in any case, keys with any line ends."""
+    if finding.kind == "private-key":
+        return _LINE_ENDS.sub("", finding.secret)
     return finding.secret.lower() if finding.is_personal else finding.secret
 
 

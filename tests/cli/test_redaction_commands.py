@@ -18,6 +18,7 @@ from copilog.cli.common import Settings
 from copilog.mcp.server import build_server
 from copilog.model import Conversation, Message, Text
 from copilog.redaction import NotRedacted, Redactor, leaves_in
+from copilog.store.archive import Archive
 from tests.cli.homes import Home, move_in, run, session
 from tests.redaction.seeds import generator
 from tests.redaction.shapes import TOKENS
@@ -253,3 +254,19 @@ def test_stopping_the_review_remembers_nothing(tmp_path: Path) -> None:
 
     assert (left, isinstance(error, SystemExit)) == ("", True)
     assert list(tmp_path.glob("*.redaction.json")) == []
+
+
+def test_several_processes_redact_as_one_does(home: Home) -> None:
+    for number in range(20):
+        home.add(home.workspace(10 + number, FOLDER), session(f"{number:08}-dddd", f"Use {OTHER} for {number}"))
+    run("scan")
+    made = []
+    with Archive(archive_path()) as archive:
+        ids = [summary.id for summary in archive.list()]
+        for jobs in (1, 2):
+            redactor = Redactor(key=b"k" * 32)
+            made.append((list(redacting.redacted_conversations(archive, ids, redactor, jobs)), redactor.counts))
+
+    assert made[0] == made[1]
+    assert made[0][1]["slack-token"] >= 20
+    assert OTHER not in str(made[0][0])

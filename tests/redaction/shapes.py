@@ -279,6 +279,18 @@ def _in_context() -> list[Shape]:
             False,
         ),
         Shape(
+            "Docker login",
+            "Docker",
+            around(
+                '{"auths": {"ghcr.io": {"auth": "',
+                '"}}}',
+                lambda r: base64.b64encode(f"app:{password(r)}".encode()).decode(),
+            ),
+            False,
+        ),
+        Shape("cookie", "any", around("Cookie: theme=dark; sid=", "; lang=en", lambda r: some(r, ALNUM, 32)), False),
+        Shape("netrc entry", "any", around("machine git.example.com login app password ", "", password), False),
+        Shape(
             "Azure storage key", "Azure", around("AccountName=a1;AccountKey=", ";EndpointSuffix=core", azure_key), False
         ),
         Shape(

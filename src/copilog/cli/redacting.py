@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from copilog.cli.common import Function, Settings, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from copilog.model import Conversation
     from copilog.redaction import Private, Redactor
     from copilog.redaction.decisions import Decisions
     from copilog.redaction.reviewing import Case
+    from copilog.store.archive import Archive
+
+TOGETHER = 8  # conversations that a process gets at once
 
 
 def redact_option(function: Function) -> Function:
@@ -72,6 +75,46 @@ def decisions_for(archive: Path | None) -> Decisions:
     from copilog.redaction.decisions import Decisions, decisions_path
 
     return Decisions(None if archive is None else decisions_path(archive))
+
+
+class _Batch(NamedTuple):
+    """Conversations that one process redacts."""
+
+    archive: Path
+    ids: list[str]
+    private: Private
+    key: bytes
+
+
+def redacted_conversations(
+    archive: Archive, ids: Sequence[str], redactor: Redactor, jobs: int
+) -> Iterator[Conversation]:
+    """Yield conversations of an archive in this order, redacted on several cores; the redactor has the counts.
+
+    Raise NotRedacted at the first one that could not be scanned.
+    """
+    from copilog.engine import engine_for
+
+    batches = [list(ids[at : at + TOGETHER]) for at in range(0, len(ids), TOGETHER)]
+    if len(batches) < 2 or jobs < 2:
+        for conversation_id in ids:
+            yield redactor.value(archive.get(conversation_id))
+        return
+    parts = [_Batch(archive.path, batch, redactor.private, redactor.key) for batch in batches]
+    with engine_for(min(jobs, len(parts))) as engine:
+        for conversations, counts in engine.map(redact_batch, parts):
+            redactor.counts.update(counts)
+            yield from conversations
+
+
+def redact_batch(batch: _Batch) -> tuple[list[Conversation], Counter[str]]:
+    """Return conversations without secrets, and what was replaced. Runs in a process of its own."""
+    from copilog.redaction import Redactor
+    from copilog.store.archive import Archive
+
+    redactor = Redactor(batch.private, keeps=decisions_for(batch.archive).keeps, key=batch.key)
+    with Archive(batch.archive) as archive:
+        return [redactor.value(archive.get(conversation_id)) for conversation_id in batch.ids], redactor.counts
 
 
 def print_replaced(counts: Counter[str]) -> None:

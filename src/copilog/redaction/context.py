@@ -29,6 +29,8 @@ _HINTS = (
     "REDENTIAL",
     "_auth",
     "_AUTH",
+    'auth"',
+    "auth\\",
 )
 _NAME_BEFORE = re.compile(r"[\w.-]{0,40}")  # read backwards
 # The rest of the name, perhaps quotes, an operator, and the value. Quotes may be escaped, as in JSON within JSON.
@@ -55,6 +57,9 @@ _HEADER = re.compile(
     r"[ \t]{0,4}(?P<value>[\w+/=.~:!@-]{8,4000})",
     re.IGNORECASE,
 )
+_COOKIES = re.compile(r"ookie: ?([^\r\n\"'\x00]{8,4000})")
+_COOKIE = re.compile(r"(?:^|[;\s])[\w.-]{1,60}=([^;\s\\]{16,2000})")
+_NETRC = re.compile(r"login\s+\S{1,100}\s+password\s+(\S{4,200})")
 _BEARER = re.compile(r"[Bb]earer[ \t]+(?P<value>[\w+/=.~-]{16,4000})")
 _BASIC = re.compile(r"\b[Bb]asic[ \t]+(?P<value>[A-Za-z0-9+/]{12,400}={0,2})(?![A-Za-z0-9+/=])")
 _URL = re.compile(r"://([^\s/:@\"'<>\\\x00`]{0,120}):([^\s/\"'<>\\\x00`]{1,300})@(?=[\w.\[$-])")
@@ -118,7 +123,7 @@ def _value_at(text: str, match: re.Match[str], name: str) -> Finding | None:
     value = text[start:end]
     if match["op"] == "," and " " in value:  # the next argument of a call, or item of a list: a sentence
         return None
-    if can_be_token(value):
+    if can_be_token(value) or _is_basic(value):
         return Finding(start, end, _kind(name), value, "random value under a telling name")
     if is_strong(name) and can_be_password(value, is_quoted=bool(quote)):
         return Finding(start, end, "password", value, "value under the name of a password")
@@ -140,6 +145,7 @@ def _headers(text: str) -> Iterator[Finding]:
             if match is not None and _is_credential(match["value"], match["scheme"] is not None):
                 yield Finding(*match.span("value"), "authorization", match["value"], "header of a request")
             at = text.find(hint, at + 8)
+    yield from _cookies(text)
     for pattern, hint in ((_BEARER, "earer "), (_BASIC, "asic ")):
         at = text.find(hint)
         while at >= 0:
@@ -149,6 +155,18 @@ def _headers(text: str) -> Iterator[Finding]:
             ):
                 yield Finding(*match.span("value"), "authorization", match["value"], "credentials of a request")
             at = text.find(hint, at + 5)
+
+
+def _cookies(text: str) -> Iterator[Finding]:
+    at = text.find("ookie: ")
+    while at >= 0:
+        header = _COOKIES.match(text, at)
+        if header is not None:
+            for match in _COOKIE.finditer(header[1]):
+                if can_be_token(match[1]):
+                    start = header.start(1) + match.start(1)
+                    yield Finding(start, start + len(match[1]), "cookie", match[1], "header of a request")
+        at = text.find("ookie: ", at + 7)
 
 
 def _is_credential(value: str, has_scheme: bool) -> bool:
@@ -209,12 +227,16 @@ def _options(text: str) -> Iterator[Finding]:
                 if match is not None and (can_be_token(match[1]) or can_be_password(match[1], is_quoted=False)):
                     yield Finding(*match.span(1), "password", match[1], "option of a command")
                 at = text.find(hint, at + 5)
-    at = text.find("curl ")
-    while at >= 0:
-        match = _USER_OPTION.match(text, at)
-        if match is not None and not is_standin(match[2]) and match[2].lower() not in _WEAK:
-            yield Finding(*match.span(2), "password", match[2], "option of a command")
-        at = text.find("curl ", at + 5)
+    for pattern, hint, group, evidence in (
+        (_USER_OPTION, "curl ", 2, "option of a command"),
+        (_NETRC, "login ", 1, "entry of a netrc file"),
+    ):
+        at = text.find(hint)
+        while at >= 0:
+            match = pattern.match(text, at)
+            if match is not None and not is_standin(match[group]) and match[group].lower() not in _WEAK:
+                yield Finding(*match.span(group), "password", match[group], evidence)
+            at = text.find(hint, at + len(hint))
 
 
 def _beside_key_ids(text: str) -> Iterator[Finding]:

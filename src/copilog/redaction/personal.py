@@ -187,7 +187,7 @@ def _shares(text: str) -> Iterator[Finding]:
                 not before or before in ("\n+", "\n-") or not (before[-1] in _NO_UNC_AFTER or before[-1].isalnum())
             )
             is_path = len(match[1]) == 2 * len(match[3]) and len(match[1]) in (2, 4, 8, 16)
-            if is_start and is_path and not match[2].lower().startswith(("wsl", "localhost")):
+            if is_start and is_path and match[2].lower() not in ("wsl", "wsl.localhost", "localhost"):
                 yield Finding(*match.span(2), "host", match[2], "network path")
         else:
             while text.startswith("\\", end):

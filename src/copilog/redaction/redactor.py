@@ -21,6 +21,7 @@ Whole = TypeVar("Whole")
 
 KEY_BYTES = 32
 _TAG_LENGTH = 8  # hexadecimal digits of a placeholder
+_CHUNK = 100  # characters; texts that are all shorter are pieces of an output
 _REACH = 4_000  # characters of the neighbours of a border that are scanned together
 _CLOSED_KEY = re.compile(r"-----END|Private-(?:MAC|Hash): ?[0-9a-f]{20}")
 _LINE_ENDS = re.compile(r"\\+[rn]|\s")
@@ -57,6 +58,11 @@ class Redactor:
         self._keeps = keeps or (lambda _finding: False)
         self._key = key or secrets.token_bytes(KEY_BYTES)
         self._names: dict[str, str] = {}  # placeholders, by tag
+
+    @property
+    def key(self) -> bytes:
+        """Return the key of the placeholders, for processes that make the same ones."""
+        return self._key
 
     def text(self, text: str) -> str:
         """Return a text with placeholders instead of secrets."""
@@ -220,7 +226,7 @@ def _runs(leaves: Sequence[Leaf], numbers: Sequence[int]) -> list[list[int]]:
         left, right = leaves[before].text, leaves[after].text
         is_one = bool(runs) and runs[-1][-1] == before
         tail = ((tail if is_one else "") + left)[-_REACH:]
-        is_joined = not left[-1].isspace() and not right[0].isspace()
+        is_joined = (not left[-1].isspace() and not right[0].isspace()) or max(len(left), len(right)) < _CHUNK
         if is_joined or right.lstrip()[:1] in ("=", ":") or _UNFINISHED.search(tail) or _is_in_key(tail):
             if is_one:
                 runs[-1].append(after)

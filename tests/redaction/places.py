@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import random
 from collections.abc import Callable
@@ -88,6 +89,42 @@ def _chunks(planted: Planted, rng: random.Random) -> list[Message]:
     items = [ResultItem(text=text[at : at + size]) for at in range(0, len(text), size)]
     return _of("tool", ToolResult(call_id="1", items=items))
 
+
+def _hidden(make: Callable[[str], str]) -> Callable[[Planted, random.Random], list[Message]]:
+    return lambda planted, _: _of("tool", ToolResult(call_id="1", text=make(f"{BEFORE}{planted.text}{AFTER}")))
+
+
+def _read_hexadecimal(text: str) -> str:
+    try:
+        return bytes.fromhex(text).decode("utf-8", "replace")
+    except ValueError:
+        return ""
+
+
+def _read_cut_base64(text: str) -> str:
+    return _read_base64("x" * (CUT % 4) + text)
+
+
+def _read_gzip(text: str) -> str:
+    try:
+        return gzip.decompress(base64.b64decode(text)).decode()
+    except (ValueError, OSError, EOFError):
+        return ""
+
+
+CUT = 5  # characters that are missing at the beginning of a piece of Base64
+# Encodings that are not decoded; that secrets in them are missed is known.
+HARD_PLACES = [
+    Place("hexadecimal", _hidden(lambda text: text.encode().hex()), _read_hexadecimal),
+    Place("reversed", _hidden(lambda text: text[::-1]), lambda text: text[::-1]),
+    Place(
+        "base64 without its beginning",
+        _hidden(lambda text: base64.b64encode(text.encode()).decode()[CUT:]),
+        _read_cut_base64,
+    ),
+    Place("base64 of gzip", _hidden(lambda text: base64.b64encode(gzip.compress(text.encode())).decode()), _read_gzip),
+    Place("spaces between the characters", _hidden(" ".join), lambda text: text.replace(" ", "")),
+]
 
 PLACES = [
     Place("prompt", lambda p, _: _of("user", Text(text=BEFORE + p.text + AFTER))),

@@ -337,7 +337,38 @@ def _personal() -> list[Shape]:
     ]
 
 
+def _hard() -> list[Shape]:
+    """Secrets whose form says little; that some are missed is known."""
+
+    def around(before: str, after: str, make: Callable[[random.Random], str]) -> Callable[[random.Random], Planted]:
+        def planted(rng: random.Random) -> Planted:
+            made = make(rng)
+            return Planted(before + made + after, made)
+
+        return planted
+
+    def word(rng: random.Random) -> str:
+        return some(rng, LOWER, rng.randrange(6, 12))
+
+    return [
+        Shape("password that is a word, assigned", "any", around('password = "', '"', word)),
+        Shape("password in a sentence", "any", around("my password is ", ", by the way", word)),
+        Shape(
+            "password of a mysql -p", "any", around("mysql -u root -p", " shop", lambda r: word(r) + some(r, DIGITS, 3))
+        ),
+        Shape("random key without a name", "any", around("it is ", "", lambda r: some(r, ALNUM, 32))),
+        Shape("UUID as an API key", "any", around('SNYK_API_TOKEN="', '"', uuid)),
+        Shape("key under a name of another language", "any", around("Schlüssel: ", "", lambda r: some(r, ALNUM, 32))),
+        Shape("PIN", "any", around("PIN: ", "", lambda r: some(r, DIGITS, 6))),
+        Shape("user name outside of a path", "any", around("-rw-r--r-- 1 ", " staff 120 notes.txt", word)),
+        Shape("host name without a domain", "any", around("ping ", "", lambda r: word(r) + "01")),
+        Shape("private IP address", "any", around("ssh 10.0.", "", lambda r: f"{r.randrange(256)}.{r.randrange(256)}")),
+        Shape("name of a person", "any", around("ask ", " about it", lambda r: f"{word(r).title()} {word(r).title()}")),
+    ]
+
+
 TOKENS = _tokens()
+HARD = _hard()
 IN_CONTEXT = _in_context()
 PERSONAL = _personal()
 SHAPES = [*TOKENS, *IN_CONTEXT, *PERSONAL]

@@ -80,7 +80,8 @@ Examples:
     "--all",
     "with_all",
     is_flag=True,
-    help="Also list e-mail addresses, user names, hosts and listed words, and tokens whose checksum does not fit.",
+    help="Also list e-mail addresses, user names, hosts and listed words, tokens whose checksum does not fit, and "
+    "passwords that may be plain words.",
 )
 @click.option("--jobs", type=COUNT, metavar="N", help="The number of processes. Default: the number of cores.")
 @json_option

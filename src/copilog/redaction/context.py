@@ -9,7 +9,14 @@ from collections.abc import Iterator
 
 from copilog.redaction.checksums import entropy
 from copilog.redaction.findings import Finding
-from copilog.redaction.names import can_be_password, can_be_token, is_standin, is_strong, is_telling
+from copilog.redaction.names import (
+    can_be_password,
+    can_be_token,
+    can_be_weak_password,
+    is_standin,
+    is_strong,
+    is_telling,
+)
 
 # Pieces of names of secrets; each is searched as it is, which is fast.
 _HINTS = (
@@ -59,6 +66,7 @@ _HEADER = re.compile(
 )
 _COOKIES = re.compile(r"ookie: ?([^\r\n\"'\x00]{8,4000})")
 _COOKIE = re.compile(r"(?:^|[;\s])[\w.-]{1,60}=([^;\s\\]{16,2000})")
+_MYSQL = re.compile(r"mysql(?:dump|admin|import)?\b[^\r\n\x00]{0,200}? -p([^\s'\"\\\x00-][^\s'\"\\\x00]{3,100})")
 _NETRC = re.compile(r"login\s+\S{1,100}\s+password\s+(\S{4,200})")
 _BEARER = re.compile(r"[Bb]earer[ \t]+(?P<value>[\w+/=.~-]{16,4000})")
 _BASIC = re.compile(r"\b[Bb]asic[ \t]+(?P<value>[A-Za-z0-9+/]{12,400}={0,2})(?![A-Za-z0-9+/=])")
@@ -127,6 +135,8 @@ def _value_at(text: str, match: re.Match[str], name: str) -> Finding | None:
         return Finding(start, end, _kind(name), value, "random value under a telling name")
     if is_strong(name) and can_be_password(value, is_quoted=bool(quote)):
         return Finding(start, end, "password", value, "value under the name of a password")
+    if quote and match["op"] in ("=", ":", "=>", ":=") and can_be_weak_password(name, value):
+        return Finding(start, end, "password", value, "word under the name of a password", "possible")
     return None
 
 
@@ -230,6 +240,7 @@ def _options(text: str) -> Iterator[Finding]:
     for pattern, hint, group, evidence in (
         (_USER_OPTION, "curl ", 2, "option of a command"),
         (_NETRC, "login ", 1, "entry of a netrc file"),
+        (_MYSQL, "mysql", 1, "option of a command"),
     ):
         at = text.find(hint)
         while at >= 0:

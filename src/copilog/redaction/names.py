@@ -37,6 +37,7 @@ _IDENTIFIER = re.compile(rf"[_$]*{_WORDS}(?:[_.-]+{_WORDS})*[0-9]{{0,2}}")
 _CODE = re.compile(r"[()\[\]{}<>;=]|\.\w+\.|::|->|\$\{|\s(?:is|and|or|the|for|of|to|in|not)\s")
 _RANDOM = re.compile(r"[A-Za-z0-9_+/=.~!@#$%^&*:-]+")
 _PATHLIKE = re.compile(r"(?:\.{0,2}/)?(?:[\w.@-]+/){2,}[\w.@-]*\.[a-z]{1,5}|[\w-]+(?:\.[a-z]{2,5}){1,2}")
+_WEAK_PASSWORD = re.compile("[a-z]{6,30}[0-9]{0,4}|[A-Z][a-z]{5,30}[0-9]{1,4}")
 _PLACEHOLDER = re.compile(r"redacted-[a-z0-9-]+-[0-9a-f]{8}")
 
 SHORTEST_PASSWORD, SHORTEST_TOKEN = 6, 12
@@ -72,6 +73,12 @@ def can_be_password(value: str, *, is_quoted: bool) -> bool:
     if _IDENTIFIER.fullmatch(value) and not (is_quoted and _has_classes(value, 2) and any(map(str.isdigit, value))):
         return False
     return _has_classes(value, 2) and len(set(value)) >= 5
+
+
+def can_be_weak_password(name: str, value: str) -> bool:
+    """Return whether a word in quotes can be the password that a name announces; it may also be a label or a type."""
+    is_named = _plain(name).endswith(("password", "passwd", "passphrase", "pwd", "passwort"))
+    return is_named and _WEAK_PASSWORD.fullmatch(value) is not None and not is_standin(value)
 
 
 def can_be_token(value: str) -> bool:

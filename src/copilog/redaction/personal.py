@@ -61,7 +61,7 @@ _EVERYWHERE = frozenset({"host.docker", "gateway.docker", "kubernetes.docker", "
 _FILE_ENDING = re.compile(r"\.(?:txt|log|pem|crt|cer|csv|conf|cfg|md|zip|tar|gz|sql|bak)\b")  # of files about a host
 _CAMEL = re.compile("[a-z][A-Z]")
 _REMOTE = re.compile(
-    r"(?:ssh-remote|tunnel|dev-container|attached-container|wsl)(?:\+|%2[bB])([A-Za-z0-9._@%-]{2,400})"
+    r"(?<![A-Za-z0-9+])(?<![^/]/)(?:ssh-remote|tunnel|dev-container|attached-container|wsl)(?:\+|%2[bB])([A-Za-z0-9._@%-]{2,400})"
 )
 _UNC = re.compile(r"(\\{2,16})([A-Za-z0-9][\w.-]{1,62})(\\{1,8})[A-Za-z0-9$_-]{2}")
 _NO_UNC_AFTER = frozenset("\\:.$)]*+?^|_")  # characters before two backslashes that make them something else

@@ -211,7 +211,7 @@ def _with_cut_ones(leaves: Sequence[Leaf], places: list[Place], private: Private
     by_leaf: dict[int, list[Place]] = {}
     for place in places:
         by_leaf.setdefault(place.leaf, []).append(place)
-    cut = [place for place in cut if not _is_known(place, by_leaf) and not _is_accident(place, by_leaf)]
+    cut = [place for place in cut if not _is_known(place, by_leaf) and not _is_accident(place, by_leaf, leaves)]
     covered: dict[int, list[tuple[int, int]]] = {}
     for number, start, end in (piece for place in cut for piece in _pieces(place)):
         covered.setdefault(number, []).append((start, end))
@@ -314,11 +314,13 @@ def _is_known(place: Place, others: Mapping[int, Sequence[Place]]) -> bool:
     return not place.rest and bool(_touched(place, others))
 
 
-def _is_accident(place: Place, others: Mapping[int, Sequence[Place]]) -> bool:
+def _is_accident(place: Place, others: Mapping[int, Sequence[Place]], leaves: Sequence[Leaf]) -> bool:
     """Return whether two texts only seem to be one: what is there is complete in the first of them."""
     touched = _touched(place, others)
     if place.finding.is_personal:
-        return any(other.leaf == place.leaf for other in touched)
+        leaf, _, end = _pieces(place)[-1]
+        is_path = place.finding.kind == "user" and leaves[leaf].text[end : end + 1] in ("/", "\\")
+        return not is_path and any(other.leaf == place.leaf for other in touched)
     return not _is_shape(place.finding) and any(_is_shape(other.finding) for other in touched)
 
 

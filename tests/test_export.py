@@ -19,7 +19,7 @@ from markdown_it import MarkdownIt
 
 from copilog.cli.export import command as export_command
 from copilog.exports.file_names import content_disposition, file_name, stem_of
-from copilog.exports.formats import MODULES, Format, Making, format_named, formats
+from copilog.exports.formats import MODULES, NAMES, Format, Making, format_named, formats
 from copilog.exports.html import FORMAT, html_page, html_pieces
 from copilog.exports.index import entry_of
 from copilog.exports.markdown import markdown_page, markdown_pieces
@@ -399,6 +399,6 @@ def test_a_new_format_is_a_module_and_a_line(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "titles", module)
     monkeypatch.setitem(MODULES, "titles", "titles")
 
-    assert [each.name for each in formats()] == ["html", "markdown", "titles"]
+    assert [each.name for each in formats()] == [*NAMES, "titles"]
     assert format_named("titles") is made
     assert format_named("no-such-format") is None

@@ -38,6 +38,7 @@ class Line(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 class _Content(msgspec.Struct, kw_only=True, omit_defaults=True):
     written_by: str = ""
+    notice: str = ""
     conversations: list[Line] = []
     indexes: dict[str, str] = {}  # by format: the index for people
 
@@ -111,7 +112,7 @@ class FolderIndex:
             )
             for each in entries
         ]
-        self._content.written_by = making.by
+        self._content.written_by, self._content.notice = making.by, making.notice
         self._write()
 
     def finish(self, kind: Format, making: Making) -> list[Path]:

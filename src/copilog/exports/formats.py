@@ -12,6 +12,7 @@ import msgspec
 
 from copilog.exports.left_out import Omissions
 from copilog.exports.options import Options, check_options
+from copilog.redaction.notice import NOTICE
 
 if TYPE_CHECKING:
     from copilog.exports.folder_index import Line
@@ -39,7 +40,13 @@ class Making(msgspec.Struct, kw_only=True):
     by: str
     at: datetime | None = None
     options: Options = Options()
+    is_redacted: bool = False  # whether texts of the conversations were replaced
     left_out: Omissions = msgspec.field(default_factory=Omissions)
+
+    @property
+    def notice(self) -> str:
+        """Return what a file says of its redaction; empty if it was not redacted."""
+        return NOTICE if self.is_redacted else ""
 
 
 class Format(NamedTuple):

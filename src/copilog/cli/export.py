@@ -56,6 +56,28 @@ Examples:
 )
 @click.option("-a", "--all", "is_all", is_flag=True, help="Export all conversations.")
 @click.option("--prompts-only", is_flag=True, default=None, help="Only what the user wrote (markdown).")
+@click.option(
+    "--thinking/--no-thinking",
+    default=None,
+    help="Include the thinking of models (openai, sharegpt). Default: no.",
+)
+@click.option(
+    "--system-prompt/--no-system-prompt",
+    default=None,
+    help="Include the system prompt (openai, sharegpt). Default: yes.",
+)
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Cut each example to about so many tokens, after an answer (openai, sharegpt).",
+)
+@click.option(
+    "--kept-only", is_flag=True, default=None, help="Only turns with edits, all of them kept (openai, sharegpt)."
+)
+@click.option(
+    "--unique", is_flag=True, default=None, help="Leave out what nearly repeats an earlier example (openai, sharegpt)."
+)
 @json_option
 @pass_settings
 @selects

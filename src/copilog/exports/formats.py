@@ -23,6 +23,8 @@ MODULES = {
     "html": "copilog.exports.html",
     "markdown": "copilog.exports.markdown",
     "trajectory": "copilog.exports.trajectory",
+    "openai": "copilog.exports.openai",
+    "sharegpt": "copilog.exports.sharegpt",
 }
 NAMES = tuple(MODULES)  # names on the command line
 
@@ -40,6 +42,7 @@ class Making(msgspec.Struct, kw_only=True):
     at: datetime | None = None
     options: Options = Options()
     left_out: Omissions = msgspec.field(default_factory=Omissions)
+    memory: dict[str, Any] = {}  # what a format remembers from one file of the export to the next
 
 
 class Format(NamedTuple):

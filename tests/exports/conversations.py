@@ -149,7 +149,7 @@ def with_subagent() -> Conversation:
     )
     inner = ToolCall(id="call-3", name="grep", arguments='{"pattern": "."}', status="complete")
     whole.messages[4:4] = [
-        Message(role="assistant", turn=0, created_at=at(2), parts=[outer]),
+        Message(role="assistant", turn=0, created_at=at(2), model="gpt-5", parts=[outer]),
         Message(role="user", turn=0, created_at=at(2), parent_call_id="call-2", parts=[Text(text="Count them")]),
         Message(role="assistant", turn=0, created_at=at(3), parent_call_id="call-2", model="gpt-5-mini", parts=[inner]),
         Message(

@@ -25,6 +25,7 @@ MODULES = {
     "trajectory": "copilog.exports.trajectory",
     "openai": "copilog.exports.openai",
     "sharegpt": "copilog.exports.sharegpt",
+    "atif": "copilog.exports.atif",
 }
 NAMES = tuple(MODULES)  # names on the command line
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
+
 from copilog.derive import ends_of, model_of
 from copilog.derive.models import model_of_message
 from copilog.exports.formats import Making
@@ -14,6 +16,7 @@ from copilog.model import (
     Attachment,
     Conversation,
     Message,
+    Notice,
     Prompt,
     Thinking,
     ToolCall,
@@ -23,9 +26,14 @@ from copilog.model import (
 from copilog.sources.tool_rounds import clean_id
 
 
-def story_of(whole: Conversation, caller: str | None = None) -> list[dict[str, Any]]:
-    """What a model and the user said to each other in the trunk, turn by turn; of a sub-agent that of its call."""
+def story_of(whole: Conversation, caller: str | None = None, *, notices: bool = True) -> list[dict[str, Any]]:
+    """What a model and the user said to each other in the trunk, turn by turn; of a sub-agent that of its call.
+
+    Notices that VS Code shows as prose are part of it, if not asked otherwise.
+    """
     trunk = ends_of(whole)[0]
+    if not notices:
+        trunk = without_notices(trunk)
     turns = {turn.index: turn for turn in trunk.turns}
     told: dict[int | None, dict[str, Any]] = {
         turn.index: {"user": [], "system": [], "answers": [], "results": []} for turn in trunk.turns
@@ -60,6 +68,14 @@ def add_message(turn: dict[str, Any], message: Message, record: Any) -> None:
     turn["results"].sort()
 
 
+def without_notices(whole: Conversation) -> Conversation:
+    messages = [
+        msgspec.structs.replace(message, parts=[part for part in message.parts if not isinstance(part, Notice)])
+        for message in whole.messages
+    ]
+    return msgspec.structs.replace(whole, messages=messages)
+
+
 def arguments_of(call: ToolCall) -> Any:
     """The value of the arguments: exports may change their spacing."""
     text = clean(call.arguments or "{}")
@@ -78,8 +94,13 @@ def callers_in(whole: Conversation) -> list[str]:
     """The calls that started sub-agents with messages."""
     trunk = ends_of(whole)[0]
     found = dict.fromkeys(message.parent_call_id for message in trunk.messages if message.parent_call_id is not None)
-    calls = {part.id for message in trunk.messages for part in message.parts if isinstance(part, ToolCall)}
-    return [caller for caller in found if caller in calls]
+    calls = {
+        (part.id, message.parent_call_id)
+        for message in trunk.messages
+        for part in message.parts
+        if isinstance(part, ToolCall)
+    }
+    return [caller for caller in found if any(call == caller != above for call, above in calls)]
 
 
 def recorded_in(whole: Conversation, caller: str | None = None) -> dict[str, Any]:

@@ -26,6 +26,7 @@ MODULES = {
     "openai": "copilog.exports.openai",
     "sharegpt": "copilog.exports.sharegpt",
     "atif": "copilog.exports.atif",
+    "otlp": "copilog.exports.otlp",
 }
 NAMES = tuple(MODULES)  # names on the command line
 

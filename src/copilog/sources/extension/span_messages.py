@@ -40,6 +40,7 @@ from copilog.sources.extension.spans import (
     ERROR,
     HOOK,
     INPUT,
+    INPUT_IS_NEW,
     LABEL,
     OPERATION,
     OUTPUT,
@@ -175,9 +176,10 @@ class TreeMessages:
         """Take the new messages out of a prompt; the rest repeats earlier messages."""
         is_main = self._is_main(span)
         prompts = messages_from(span.attributes.pop(INPUT, None))
-        if is_main and not self.rounds:
+        has_history = not span.take_flag(INPUT_IS_NEW)
+        if is_main and not self.rounds and has_history:
             self.opening = prompts
-        if is_main and not self.rounds and prompts and not prompts[-1].is_cut:
+        if is_main and not self.rounds and has_history and prompts and not prompts[-1].is_cut:
             self.repeated = [text_of(prompt) for prompt in prompts if prompt.role == "user"]
         for prompt in prompts:
             if prompt.role == "user" and (text := text_of(prompt)):
@@ -224,6 +226,8 @@ class TreeMessages:
             above = self._tool_above(span)
             if self._is_main(span):
                 self._read_typed(span, is_main=True)
+                if not self.rounds and (system := _system_text(span.attributes.pop(SYSTEM, None))):
+                    self.system_prompts.setdefault(system, span.started_at)
             if above is not None:
                 self._tools.name_subagent(span, above, remaining_attributes(span))
             elif span is not self.tree.top:

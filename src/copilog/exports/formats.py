@@ -27,6 +27,8 @@ MODULES = {
     "sharegpt": "copilog.exports.sharegpt",
     "atif": "copilog.exports.atif",
     "otlp": "copilog.exports.otlp",
+    "parquet": "copilog.exports.parquet",
+    "csv": "copilog.exports.csv_list",
 }
 NAMES = tuple(MODULES)  # names on the command line
 

@@ -34,7 +34,9 @@ Examples:
   copilog export 5f0c2a9e --format markdown -o tides.md
   copilog export -w tide-tables --since 30d -o tides.html
   copilog export --starred --format markdown -o notes/
-  copilog export --all --format markdown -o notes/""",
+  copilog export --all --format markdown -o notes/
+  copilog export --all --format openai --kept-only --unique -o train.jsonl
+  copilog export --all --format parquet -o dataset/""",
 )
 @click.argument("targets", metavar="[ID|last]...", nargs=-1)
 @click.option(
@@ -93,7 +95,7 @@ def command(
     selection: Selection,
     **chosen_options: Any,
 ) -> int:
-    """Write conversations to files that can be read without copilog.
+    """Write conversations to files that people, or other programs, can read without copilog.
 
     Select conversations by id (its beginning is enough), by `last` for the newest, by options such as --since, or all.
     A file that -o names is replaced. A folder gets an index, and a later export into it replaces the files that copilog

@@ -76,4 +76,4 @@ def _pieces(conversations: Iterable[Conversation], index: Sequence[Entry], makin
         yield from _lines(conversation, making)
 
 
-FORMAT = Format("otlp", "OpenTelemetry", ".otlp.jsonl", "application/x-ndjson", _pieces, shape="lines")
+FORMAT = Format("otlp", "Spans (OpenTelemetry)", ".otlp.jsonl", "application/x-ndjson", _pieces, shape="lines")

@@ -91,7 +91,7 @@ def test_the_newest_version_with_the_ids_of_the_conversation(tmp_path: Path) -> 
     assert made["schema_version"] == "ATIF-v1.8"
     assert (made["session_id"], made["trajectory_id"]) == ("one", "vscode:one")
     assert [step["source"] for step in made["steps"]] == ["system", "user", "agent", "agent"]
-    assert made["steps"][1]["extra"]["request_id"] == "request-1"
+    assert made["steps"][1]["extra"]["copilog"]["request_id"] == "request-1"
     [read] = read_back(tmp_path / "one.atif.json")
     assert read.title == "Tide file"
     assert read.workspace is not None

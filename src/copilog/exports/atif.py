@@ -27,9 +27,9 @@ Json = dict[str, Any]
 
 VERSION = "ATIF-v1.8"
 UNKNOWN = "unknown"
+OURS = "copilog"  # the key of `extra` for what the format has no field for
 NOT_RECORDED = ("first prompt", "placeholder")  # origins of titles that copilog concluded
 DEFAULT_AGENT = "GitHub Copilot"
-CONTEXT = {"role": "user", "scope": "conversation"}  # extra of a step that the product sent in the user's name
 PICTURE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 CARRIED = frozenset(
     {"text", "prompt", "thinking", "tool-call", "tool-result", "attachment", "picture", "mention", "reference"}
@@ -46,7 +46,7 @@ def document_of(conversation: Conversation, making: Making) -> Json:
     notes = [each.text for each in trunk.documents if each.kind == "notes"]
     if notes:
         document["notes"] = "\n\n".join(notes)
-    document["extra"] = {"copilog": _about(trunk, making)}
+    document["extra"] = {OURS: _about(trunk, making)}
     return document
 
 
@@ -122,7 +122,7 @@ class _Trajectory:
         if is_only_context(message):
             written = [*written, TrajectoryMessage("none", "")]
         for prompt in written[:-1]:  # sent by the product in the user's name
-            self._add_step("system", prompt.content, message, **CONTEXT)
+            self._add_step("system", prompt.content, message, is_context=True)
         if not written:
             return
         last = written[-1]
@@ -141,7 +141,7 @@ class _Trajectory:
         if self._caller is None and message.turn is not None and (message.turn != self._turn or source == "user"):
             self._turn = extra["turn"] = message.turn
         if extra:
-            step["extra"] = extra
+            step["extra"] = {OURS: extra}
         self._steps.append(step)
         return step
 
@@ -158,7 +158,7 @@ class _Trajectory:
         if turn is not None and "timestamp" not in step and turn.timing.started_at is not None:
             step["timestamp"] = turn.timing.started_at.isoformat().replace("+00:00", "Z")
         if about := {key: value for key, value in about.items() if value is not None}:
-            step["extra"] = step.get("extra", {}) | about
+            step["extra"] = {OURS: step.get("extra", {}).get(OURS, {}) | about}
 
     def _add_answer(self, message: Message, written: TrajectoryMessage) -> None:
         step = self._add_step("agent", written.content, message)
@@ -188,7 +188,7 @@ class _Trajectory:
         made: Json = {"tool_call_id": self._runs.spelled(call.id), "function_name": call.name}
         made["arguments"] = arguments if arguments is not None else {"input": call.arguments}
         if call.outcome is not None:
-            made["extra"] = {"outcome": call.outcome.kind}
+            made["extra"] = {OURS: {"outcome": call.outcome.kind}}
         return made
 
     def _results_of(self, call: ToolCall) -> list[Json]:
@@ -216,7 +216,7 @@ class _Trajectory:
             "content": _content(result.part.text, [picture for picture in pictures if picture is not None]),
         }
         if result.part.is_error:
-            made["extra"] = {"is_error": True}
+            made["extra"] = {OURS: {"is_error": True}}
         return made
 
     def _picture(self, item: Attachment | ResultItem) -> Json | None:

@@ -43,10 +43,10 @@ from copilog.model import (
 )
 from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.replay.atif_extra import (
-    is_context,
     picture_from,
     read_about,
     take_amounts,
+    take_context_flag,
     take_error_flag,
     take_request,
     take_status,
@@ -238,8 +238,8 @@ class StepReader:
             raise BadRecord("a step without a source")
         role = ROLES.get(source)
         self._begin_turn(role, take_turn(step), pointer)
-        if role == "system" and is_context(step):
-            del step["source"], step["extra"]
+        if role == "system" and take_context_flag(step):
+            del step["source"]
             texts = [part.text for part in _content_parts(step) if isinstance(part, Text)]
             parts: list[AnyPart] = [Prompt(text=text, scope="conversation") for text in texts]
             self._add(Message(role="user", parts=parts, created_at=take_timestamp(step, "timestamp")), pointer)

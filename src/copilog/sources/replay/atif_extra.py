@@ -1,16 +1,18 @@
-"""Read what writers put into the `extra` of agent trajectories (ATIF): conventions, and what copilog itself writes.
+"""Read what the `extra` of agent trajectories (ATIF) has: tokens of metrics, and under `copilog` what copilog exports.
 
-`reasoning_tokens` of metrics is the example of the specification; the other keys are those that copilog exports.
+`reasoning_tokens` of metrics is the example of the specification; the other names are those that copilog writes.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 from copilog.derive import add_title
-from copilog.fields import Json, put_back, take_dict, take_int, take_number, take_str
+from copilog.fields import Json, put_back, take_bool, take_dict, take_int, take_number, take_str
 from copilog.model import Attachment, Conversation, Place, Turn, TurnError, Usage, Workspace
 
 CallStatus = Literal["complete", "failed", "denied", "skipped", "cancelled", "unknown"]
@@ -40,60 +42,55 @@ def take_amounts(metrics: Json, usage: Usage) -> None:
 
 def take_error_flag(result: Json) -> bool:
     """Take the flag that a result is an error."""
-    extra = result.get("extra")
-    if not isinstance(extra, dict) or extra.get("is_error") is not True:
-        return False
-    del extra["is_error"]
-    _drop_empty(result)
-    return True
+    with _ours(result) as ours:
+        return take_bool(ours, "is_error") is True
 
 
 def take_status(call: Json) -> CallStatus:
     """Take the outcome of a call."""
-    extra = call.get("extra")
-    name = extra.get("outcome") if isinstance(extra, dict) else None
-    status = STATUSES.get(name) if isinstance(name, str) else None
-    if status is None:
-        return "unknown"
-    del call["extra"]["outcome"]
-    _drop_empty(call)
-    return status
+    with _ours(call) as ours:
+        return STATUSES.get(take_str(ours, "outcome") or "", "unknown")
 
 
 def take_typed_text(step: Json) -> str | None:
     """Take what the user typed, of a prompt that was sent with another text."""
-    extra = step.get("extra")
-    typed = take_str(extra, "typed") if isinstance(extra, dict) else None
-    _drop_empty(step)
-    return typed
+    with _ours(step) as ours:
+        return take_str(ours, "typed")
 
 
 def take_request(step: Json, turn: Turn) -> None:
     """Take the fields of a turn from the step of its prompt."""
-    extra = step.get("extra")
-    if not isinstance(extra, dict):
-        return
-    turn.request_id = take_str(extra, "request_id")
-    status = extra.get("status")
-    if isinstance(status, str) and status in TURN_STATUSES:
-        turn.status = extra.pop("status")
-    if (error := take_str(extra, "error")) is not None:
-        turn.error = TurnError(message=error)
-    _drop_empty(step)
+    with _ours(step) as ours:
+        turn.request_id = take_str(ours, "request_id") or turn.request_id
+        status = ours.get("status")
+        if status in TURN_STATUSES:
+            turn.status = ours.pop("status")
+        if (error := take_str(ours, "error")) is not None:
+            turn.error = TurnError(message=error)
 
 
-def is_context(step: Json) -> bool:
-    """Return whether a step of the system was sent in the user's name, without the user."""
-    extra = step.get("extra")
-    return isinstance(extra, dict) and extra.get("role") == "user" and extra.get("scope") == "conversation"
+def take_context_flag(step: Json) -> bool:
+    """Take the flag that a step of the system was sent in the user's name, without the user."""
+    with _ours(step) as ours:
+        return take_bool(ours, "is_context") is True
 
 
 def take_turn(step: Json) -> int | None:
-    """Take the number of the turn that a step belongs to, where the writer names it."""
-    extra = step.get("extra")
-    number = take_int(extra, "turn") if isinstance(extra, dict) else None
-    _drop_empty(step)
-    return number
+    """Take the number of the turn that a step belongs to."""
+    with _ours(step) as ours:
+        return take_int(ours, "turn")
+
+
+@contextmanager
+def _ours(holder: Json) -> Iterator[Json]:
+    """Give what copilog wrote into an `extra`; what is not taken out of it stays there."""
+    extra = holder.get("extra")
+    ours = extra.get("copilog") if isinstance(extra, dict) else None
+    yield ours if isinstance(ours, dict) else {}
+    if isinstance(extra, dict) and ours == {}:
+        del extra["copilog"]
+        if not extra:
+            del holder["extra"]
 
 
 def read_about(made: Conversation) -> None:
@@ -125,8 +122,3 @@ def picture_from(path: str | None, mime_type: str | None) -> Attachment:
             pass  # the path stays as it is
     made.place = Place(path=path) if path is not None else None
     return made
-
-
-def _drop_empty(holder: Json) -> None:
-    if holder.get("extra") == {}:
-        del holder["extra"]

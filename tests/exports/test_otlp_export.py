@@ -146,6 +146,7 @@ def check_round_trip(whole: Conversation, folder: Path) -> None:
     for caller in callers_in(whole):
         told = [turn["answers"] for turn in carried(whole, caller)]
         assert [turn["answers"] for turn in carried(main, caller)] == told, whole.id
+        assert recorded_in(main, caller) == pytest.approx(recorded_in(whole, caller)), whole.id
 
 
 def test_sample_round_trip(tmp_path: Path) -> None:

@@ -254,7 +254,7 @@ class TurnSpans:
                 run.span.end = max([run.span.start, *(chat.end for chat in run.chats)])
             if not run.chats:
                 run.span.attributes |= _input(run)
-            self._add_usage(run, usage)
+        self._add_usage(usage)
         self._describe(main.span)
         if is_first:
             main.span.attributes |= self._about()
@@ -265,15 +265,21 @@ class TurnSpans:
             if called.call.subagent is not None and called.call.id not in self._runs:
                 self._runs[called.call.id] = Run(called.call.id, self._agent_span(called.call.id, None))
 
-    def _add_usage(self, run: Run, usage: RecordedUsage) -> None:
-        """Add tokens to each chat if they were recorded so, else the sum to the agent."""
-        place = Place(self._turn.index, run.caller)
-        amounts = usage.of_answers(place, len(run.chats))
-        if amounts is None:
-            run.span.attributes |= _usage(usage.of_turn(place))
-            return
-        for chat, amount in zip(run.chats, amounts, strict=True):
-            chat.attributes |= _usage(amount)
+    def _add_usage(self, usage: RecordedUsage) -> None:
+        """Add tokens to each chat if all of the turn were recorded so, else their sums to the agents."""
+        places = {run.caller: Place(self._turn.index, run.caller) for run in self._runs.values()}
+        by_chat = {
+            run.caller: usage.of_answers(places[run.caller], len(run.chats))
+            for run in self._runs.values()
+            if usage.of_turn(places[run.caller])
+        }
+        for caller, amounts in by_chat.items():
+            run = self._runs[caller]
+            if None in by_chat.values() or amounts is None:
+                run.span.attributes |= _usage(usage.of_turn(places[caller]))
+                continue
+            for chat, amount in zip(run.chats, amounts, strict=True):
+                chat.attributes |= _usage(amount)
 
     def _describe(self, span: Span) -> None:
         turn = self._turn

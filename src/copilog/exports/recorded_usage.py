@@ -10,6 +10,7 @@ import msgspec
 from copilog.exports.formats import Making
 from copilog.model import Conversation, Usage
 from copilog.store.documents import without_half_characters
+from copilog.store.recorded import caller_of
 from copilog.store.rows import SpendRow
 from copilog.store.spending import spends_of
 from copilog.store.texts import Calls, texts_of
@@ -102,6 +103,5 @@ def _calls_by_place(conversation: Conversation) -> dict[Place, list[Usage]]:
     for turn in conversation.turns:
         for usage in turn.usage:
             if usage.scope == "call" and not usage.is_estimated:
-                caller = usage.parent_call_id or (usage.extra or {}).get("parent_call_id")
-                found[Place(turn.index, caller)].append(usage)
+                found[Place(turn.index, caller_of(usage))].append(usage)
     return found

@@ -15,6 +15,7 @@ from copilog.model import (
     Branch,
     Conversation,
     Message,
+    Model,
     Prompt,
     ResultItem,
     Text,
@@ -64,8 +65,12 @@ def check_round_trip(whole: Conversation, folder: Path) -> None:
         caller = inside["trajectory_id"].rpartition("#")[2]
         known = next((each for each in callers_in(whole) if each == caller), None)
         if known is not None:
-            [told] = story_of(by_id[inside["trajectory_id"]])[:1]
-            assert told["answers"] == [each for turn in story_of(whole, known) for each in turn["answers"]], whole.id
+            assert answers_of(story_of(by_id[inside["trajectory_id"]])) == answers_of(story_of(whole, known)), whole.id
+
+
+def answers_of(story: list[dict[str, Any]]) -> list[Any]:
+    """The answers without their models: read as a conversation of its own, a sub-agent has that of its turn."""
+    return [{**answer, "model": None} for turn in story for answer in turn["answers"]]
 
 
 def test_sample_round_trip(tmp_path: Path) -> None:
@@ -197,3 +202,16 @@ def test_turns_that_no_longer_count_and_branches_are_counted_as_left_out(tmp_pat
     counted = left_out_of(done)
     assert (counted["turns of branches"], counted["turns that no longer count"]) == (1, 1)
     assert b"Not this" not in (tmp_path / "one.atif.json").read_bytes()
+
+
+def test_a_command_that_the_user_ran_is_a_step_without_a_model(tmp_path: Path) -> None:
+    whole = a_conversation()
+    whole.turns[0].model = Model(id="gpt-5", name="gpt-5")
+    call = ToolCall(id="shell", name="local_shell", arguments='{"command": "ls"}', status="complete")
+    whole.messages += [
+        Message(role="user", turn=0, parts=[call]),
+        Message(role="tool", turn=0, parts=[ToolResult(call_id="shell", text="tides.csv")]),
+    ]
+    step = document(whole, tmp_path)["steps"][-1]
+    assert (step["source"], step["llm_call_count"]) == ("agent", 0)
+    check_round_trip(whole, tmp_path)

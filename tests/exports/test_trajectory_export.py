@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from copilog import extract, ingest
+from copilog.exports.writing import NothingToWrite
 from copilog.model import Conversation, Notice, Turn, Vote
 from copilog.sample import home
-from copilog.trajectory import encode_trajectory
+from copilog.trajectory import encode_trajectory, trajectories_of
 from tests.exports.conversations import (
     a_conversation,
     corpus_conversations,
@@ -57,7 +58,11 @@ def test_what_a_trajectory_does_not_contain_is_counted(tmp_path: Path) -> None:
 def check_round_trip(whole: Conversation, folder: Path) -> None:
     """Export a conversation, read the file, and export that again: the lines are equal."""
     first, second = folder / "first.jsonl", folder / "second.jsonl"
-    exported([whole], "trajectory", first)
+    try:
+        exported([whole], "trajectory", first)
+    except NothingToWrite:
+        assert list(trajectories_of(whole)) == []
+        return
     exported(read_back(first), "trajectory", second)
     assert lines_of(second) == lines_of(first), whole.id
 

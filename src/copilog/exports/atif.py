@@ -126,12 +126,13 @@ class _Trajectory:
         if not written:
             return
         last = written[-1]
-        if message.role == "user":
-            self._add_prompt(message, last)
-        elif message.role == "assistant" or last.tool_calls:
+        content = self._content(message, last)
+        if message.role == "user" and content:
+            self._add_prompt(message, last, content)
+        elif message.role == "system" and content:
+            self._add_step("system", content, message)
+        if message.role == "assistant" or last.tool_calls:
             self._add_answer(message, last)
-        elif message.role == "system" and last.content:
-            self._add_step("system", last.content, message)
 
     def _add_step(self, source: str, content: Any, message: Message, **extra: Any) -> Json:
         """Add a step; one that begins a turn says so, because a prompt need not be the first of its turn."""
@@ -145,9 +146,11 @@ class _Trajectory:
         self._steps.append(step)
         return step
 
-    def _add_prompt(self, message: Message, written: TrajectoryMessage) -> None:
+    def _content(self, message: Message, written: TrajectoryMessage) -> str | list[Json]:
         pictures = [self._picture(part) for part in _sent_pictures(message)]
-        content = _content(written.content, [picture for picture in pictures if picture is not None])
+        return _content(written.content, [picture for picture in pictures if picture is not None])
+
+    def _add_prompt(self, message: Message, written: TrajectoryMessage, content: str | list[Json]) -> None:
         step = self._add_step("user", content, message)
         typed = prose_of(message.parts).strip()
         about: Json = {"typed": typed} if typed != (tags.user_text(written.content) or "") else {}
@@ -161,12 +164,12 @@ class _Trajectory:
             step["extra"] = {OURS: step.get("extra", {}).get(OURS, {}) | about}
 
     def _add_answer(self, message: Message, written: TrajectoryMessage) -> None:
-        step = self._add_step("agent", written.content, message)
+        step = self._add_step("agent", written.content if message.role == "assistant" else "", message)
         if message.role == "assistant":
             self._answers.setdefault(message.turn, []).append(step)
             self._add_model(step, message, written)
         else:
-            step["llm_call_count"] = 0  # the program itself used a tool
+            step["llm_call_count"] = 0  # the program or the user used a tool
         calls = [part for part in message.parts if isinstance(part, ToolCall) and part.status != "prepared"]
         if not calls:
             return

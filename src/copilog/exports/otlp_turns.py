@@ -83,8 +83,11 @@ class TurnSpans:
             run = self._run_of(message)
             if message.role == "user":
                 self._add_prompt(run, message)
+                self._add_calls(run, message, self._clock.now)  # the user ran a command
             elif message.role == "system":
                 run.system += [part.text for part in message.parts if isinstance(part, Prompt) and part.text]
+                if pictures := _pictures(message):
+                    run.input.append({"role": "system", "parts": pictures})
                 self._add_calls(run, message, self._clock.now)
             elif message.role == "assistant":
                 self._add_answer(run, message)
@@ -135,11 +138,11 @@ class TurnSpans:
         at = self._clock.not_before(message.created_at) if begins else self._clock.at(message.created_at)
         if words.strip():
             run.span.events.append(("user_message", at, {"content": words}))
-        attachments = (part for part in message.parts if isinstance(part, Attachment))
-        pictures = [picture for part in attachments if (picture := _picture(part)) is not None]
+        pictures = _pictures(message)
         for written in self._writer.write([message]):
-            parts = [{"type": "text", "content": written.content}, *pictures]
-            run.input.append({"role": "user", "parts": parts})
+            parts = [*([{"type": "text", "content": written.content}] if written.content else []), *pictures]
+            if parts:
+                run.input.append({"role": "user", "parts": parts})
             pictures = []
 
     def _add_answer(self, run: Run, message: Message) -> None:
@@ -328,6 +331,11 @@ def _input(run: Run) -> Json:
 def _arguments(call: ToolCall) -> Any:
     value = arguments_object(call.arguments or "{}")
     return call.arguments if value is None else value
+
+
+def _pictures(message: Message) -> list[Json]:
+    attachments = (part for part in message.parts if isinstance(part, Attachment))
+    return [picture for part in attachments if (picture := _picture(part)) is not None]
 
 
 def _picture(attachment: Attachment) -> Json | None:

@@ -15,7 +15,19 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from copilog.exports.otlp_json import Clock
 from copilog.exports.writing import NothingToWrite
-from copilog.model import Attachment, Branch, Conversation, Message, Prompt, Text, ToolCall, ToolResult, Turn, Usage
+from copilog.model import (
+    Attachment,
+    Branch,
+    Conversation,
+    Message,
+    Prompt,
+    ResultItem,
+    Text,
+    ToolCall,
+    ToolResult,
+    Turn,
+    Usage,
+)
 from tests.exports.conversations import (
     a_conversation,
     at,
@@ -219,13 +231,15 @@ def test_tokens_are_on_each_chat_or_their_sum_on_the_agent(tmp_path: Path) -> No
 def test_each_chat_has_what_was_sent_since_the_one_before_it(tmp_path: Path) -> None:
     whole = a_conversation()
     whole.messages[1].parts.append(Attachment(type="image", mime_type="image/png", data=b"png"))
+    picture_of_tool = ResultItem(mime_type="image/png", data=b"png")
+    whole.messages[3].parts = [ToolResult(call_id="call-1", text="12 lines", items=[picture_of_tool])]
     [document] = documents([whole], tmp_path)
     chats = [attributes_of(span) for span in spans_in(document) if span["name"].startswith("chat")]
     first, second = (json.loads(chat["gen_ai.input.messages"]) for chat in chats)
     assert [part["type"] for part in first[0]["parts"]] == ["text", "blob"]
-    assert second == [
-        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "call-1", "response": "12 lines"}]}
-    ]
+    response = {"type": "tool_call_response", "id": "call-1", "response": "12 lines"}
+    picture = {"type": "blob", "modality": "image", "mime_type": "image/png", "content": "cG5n"}
+    assert second == [{"role": "tool", "parts": [response, picture]}]
     assert json.loads(chats[0]["gen_ai.system_instructions"]) == [{"type": "text", "content": "You answer briefly."}]
 
 

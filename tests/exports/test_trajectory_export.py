@@ -10,7 +10,7 @@ import pytest
 
 from copilog import extract, ingest
 from copilog.exports.writing import NothingToWrite
-from copilog.model import Conversation, Notice, Turn, Vote
+from copilog.model import Attachment, Conversation, Notice, ToolResult, Turn, Vote
 from copilog.sample import home
 from copilog.trajectory import encode_trajectory, trajectories_of
 from tests.exports.conversations import (
@@ -42,6 +42,8 @@ def test_a_subagent_has_a_line_of_its_own(tmp_path: Path) -> None:
 def test_what_a_trajectory_does_not_contain_is_counted(tmp_path: Path) -> None:
     whole = a_conversation()
     whole.messages[4].parts.append(Notice(topic="info", text="Saved"))
+    whole.messages[1].parts.append(Attachment(type="image", is_sent=False))
+    whole.messages[3].parts = [ToolResult(call_id="call-1", text="12", full_text="12 lines")]
     whole.turns[0].vote = Vote(is_up=True)
     whole.turns.append(Turn(index=1, superseded="undone", vote=Vote(is_up=True)))
 
@@ -49,6 +51,8 @@ def test_what_a_trajectory_does_not_contain_is_counted(tmp_path: Path) -> None:
 
     assert left_out_of(done) == {
         "notices of the product": 1,
+        "attachments that were switched off": 1,
+        "full outputs of which the model got a part": 1,
         "votes": 1,
         "turns that no longer count": 1,
         "records of tokens and cost": 1,

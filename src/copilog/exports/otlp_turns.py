@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import groupby
 from typing import Any
@@ -22,6 +22,7 @@ from copilog.model import (
     Message,
     Prompt,
     Reference,
+    ResultItem,
     Text,
     Thinking,
     ToolCall,
@@ -230,7 +231,7 @@ class TurnSpans:
         self._others.append(span)
         spelled = self._writer.spelled(result.call_id)
         response: Json = {"type": "tool_call_response", "id": spelled, "response": result.text}
-        run.input.append({"role": "tool", "parts": [response]})
+        run.input.append({"role": "tool", "parts": [response, *_made_pictures(result.items)]})
 
     def _set_outcome(self, called: Called, is_error: bool) -> None:
         outcome = called.call.outcome
@@ -334,19 +335,23 @@ def _arguments(call: ToolCall) -> Any:
 
 
 def _pictures(message: Message) -> list[Json]:
-    attachments = (part for part in message.parts if isinstance(part, Attachment))
-    return [picture for part in attachments if (picture := _picture(part)) is not None]
+    attachments = (part for part in message.parts if isinstance(part, Attachment) and part.is_sent)
+    return _made_pictures(part for part in attachments if is_picture(part.type, part.mime_type))
 
 
-def _picture(attachment: Attachment) -> Json | None:
-    if not attachment.is_sent or not is_picture(attachment.type, attachment.mime_type):
-        return None
-    made: Json = {"modality": "image", "mime_type": attachment.mime_type}
-    if attachment.data is not None:
-        return {"type": "blob", **made, "content": base64.b64encode(attachment.data).decode()}
-    place = attachment.place
-    uri = (place.uri or place.path) if place is not None else None
-    return {"type": "uri", **made, "uri": uri} if uri else None
+def _made_pictures(items: Iterable[Attachment | ResultItem]) -> list[Json]:
+    """Return pictures as parts: with their content, else with their address."""
+    made: list[Json] = []
+    for item in items:
+        about: Json = {"modality": "image", "mime_type": item.mime_type}
+        uri = (item.place.uri or item.place.path) if item.place is not None else None
+        if isinstance(item, ResultItem) and not is_picture("", item.mime_type):
+            continue
+        if item.data is not None:
+            made.append({"type": "blob", **about, "content": base64.b64encode(item.data).decode()})
+        elif uri is not None:
+            made.append({"type": "uri", **about, "uri": uri})
+    return made
 
 
 def _usage(amounts: Amounts) -> Json:

@@ -28,7 +28,18 @@ GROUP_BYTES = 16 << 20  # of texts, after which a group of rows is written
 MOST_BYTES = 64 << 20  # of texts in memory, of all tables and months
 MOST_FILES = 24  # that are open at once
 CARRIED = frozenset(
-    {"text", "prompt", "thinking", "tool-call", "tool-result", "terminal", "file-edit", "mention", "reference"}
+    {
+        "text",
+        "prompt",
+        "thinking",
+        "tool-call",
+        "tool-result",
+        "full-text",
+        "terminal",
+        "file-edit",
+        "mention",
+        "reference",
+    }
     | {"turn.error", "turn.vote", "turn.edited_files", "turn.usage", "conversation.usage", "superseded"}
 )
 

@@ -10,6 +10,8 @@ from copilog.exports.formats import Making
 from copilog.model import Attachment, Conversation, Part, ToolResult, Turn
 
 PICTURE = "picture"
+SWITCHED_OFF = "switched-off"
+FULL_TEXT = "full-text"
 # Kinds of part by their tag, as a reader would call them.
 PARTS = {
     "text": "texts",
@@ -21,6 +23,8 @@ PARTS = {
     "todo-list": "to-do lists",
     "attachment": "attachments",
     PICTURE: "pictures",
+    SWITCHED_OFF: "attachments that were switched off",
+    FULL_TEXT: "full outputs of which the model got a part",
     "mention": "mentions",
     "reference": "links to files and symbols",
     "file-edit": "file edits",
@@ -77,12 +81,17 @@ def count_uncarried(conversation: Conversation, making: Making, carried: Collect
 
 
 def kinds_of(part: Part) -> Iterator[str]:
-    """Yield what a part counts as: its tag, or pictures."""
+    """Yield what a part counts as: its tag, or what is special about it."""
+    if isinstance(part, Attachment) and not part.is_sent:
+        yield SWITCHED_OFF
+        return
     if isinstance(part, Attachment) and is_picture(part.type, part.mime_type):
         yield PICTURE
         return
     if isinstance(part, ToolResult):
         yield from (PICTURE for item in part.items if is_picture("", item.mime_type))
+        if part.full_text and part.full_text != part.text:
+            yield FULL_TEXT
     yield str(part.__struct_config__.tag)
 
 

@@ -33,3 +33,9 @@ def test_generated_tables_are_current(name: str, updates_golden: bool) -> None:
 @pytest.mark.parametrize("name", sorted(set(MODULES) - OTHERS))
 def test_each_format_has_a_section(name: str) -> None:
     assert f"\n## {name}\n" in PAGE.read_text(encoding="utf-8")
+
+
+def test_the_example_for_python_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    [example] = re.findall(r"```python\n(import tempfile.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    exec(example, {})
+    assert int(capsys.readouterr().out.split()[0]) > 15

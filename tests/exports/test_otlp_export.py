@@ -175,6 +175,13 @@ def test_corpus_round_trip(tmp_path: Path, corpus: Path) -> None:
         check_round_trip(whole, tmp_path)
 
 
+def test_many_conversations_in_one_file_come_back_under_their_ids(tmp_path: Path) -> None:
+    whole = [each for each in sample_conversations() if carried(each) and each.native_id is not None]
+    documents(whole, tmp_path)
+    read = {each.id: carried(each) for each in read_back(tmp_path / "all.otlp.jsonl")}
+    assert read == {each.id: carried(each) for each in whole}
+
+
 def test_hostile_texts_give_documents_that_can_be_read(tmp_path: Path) -> None:
     for whole in hostile_conversations():
         [document] = documents([whole], tmp_path)

@@ -92,5 +92,11 @@ def _pieces(conversations: Iterable[Conversation], index: Sequence[Entry], makin
 
 
 FORMAT = Format(
-    "openai", "Chat fine-tuning (OpenAI)", ".jsonl", "application/x-ndjson", _pieces, shape="lines", options=OPTIONS
+    "openai",
+    "Chat fine-tuning (OpenAI)",
+    ".openai.jsonl",
+    "application/x-ndjson",
+    _pieces,
+    shape="lines",
+    options=OPTIONS,
 )

@@ -57,5 +57,11 @@ def _pieces(conversations: Iterable[Conversation], index: Sequence[Entry], makin
 
 
 FORMAT = Format(
-    "sharegpt", "ShareGPT fine-tuning", ".jsonl", "application/x-ndjson", _pieces, shape="lines", options=OPTIONS
+    "sharegpt",
+    "ShareGPT fine-tuning",
+    ".sharegpt.jsonl",
+    "application/x-ndjson",
+    _pieces,
+    shape="lines",
+    options=OPTIONS,
 )

@@ -26,4 +26,4 @@ def _pieces(conversations: Iterable[Conversation], index: Sequence[Entry], makin
             yield b"\n"
 
 
-FORMAT = Format("trajectory", "Trajectory", ".jsonl", "application/x-ndjson", _pieces, shape="lines")
+FORMAT = Format("trajectory", "Trajectory", ".trajectory.jsonl", "application/x-ndjson", _pieces, shape="lines")

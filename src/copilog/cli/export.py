@@ -46,7 +46,9 @@ Examples:
   copilog export 5f0c2a9e --format markdown -o tides.md
   copilog export -w tide-tables --since 30d -o tides.html
   copilog export --starred --format markdown -o notes/
-  copilog export --all --format markdown -o notes/""",
+  copilog export --all --format markdown -o notes/
+  copilog export --all --format openai --kept-only --unique -o train.jsonl
+  copilog export --all --format parquet -o dataset/""",
 )
 @click.argument("targets", metavar="[ID|last]...", nargs=-1)
 @click.option(
@@ -68,6 +70,28 @@ Examples:
 )
 @click.option("-a", "--all", "is_all", is_flag=True, help="Export all conversations.")
 @click.option("--prompts-only", is_flag=True, default=None, help="Only what the user wrote (markdown).")
+@click.option(
+    "--thinking/--no-thinking",
+    default=None,
+    help="Include the thinking of models (openai, sharegpt). Default: no.",
+)
+@click.option(
+    "--system-prompt/--no-system-prompt",
+    default=None,
+    help="Include the system prompt (openai, sharegpt). Default: yes.",
+)
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Cut each example to about so many tokens, after an answer (openai, sharegpt).",
+)
+@click.option(
+    "--kept-only", is_flag=True, default=None, help="Only turns with edits, all of them kept (openai, sharegpt)."
+)
+@click.option(
+    "--unique", is_flag=True, default=None, help="Leave out what nearly repeats an earlier example (openai, sharegpt)."
+)
 @redact_option
 @review_option
 @json_option
@@ -87,7 +111,7 @@ def command(
     selection: Selection,
     **chosen_options: Any,
 ) -> int:
-    """Write conversations to files that can be read without copilog.
+    """Write conversations to files that people, or other programs, can read without copilog.
 
     Select conversations by id (its beginning is enough), by `last` for the newest, by options such as --since, or all.
     A file that -o names is replaced. A folder gets an index, and a later export into it replaces the files that copilog
@@ -150,6 +174,7 @@ def _chosen(
 ) -> tuple[Chosen, Counter[str] | None]:
     """Return what is to be written, and what was replaced in it if it is redacted."""
     from copilog.exports.chosen import chosen_in, held
+    from copilog.store.calibrating import parameters_of
 
     if not is_redacted:
         return chosen_in(archive, ids), None
@@ -162,7 +187,7 @@ def _chosen(
         assert found is not None
         redactor = found
     chosen = open_files.enter_context(held(redacted_conversations(archive, ids, redactor, default_jobs())))
-    return chosen, redactor.counts
+    return chosen._replace(calibration=parameters_of(archive.connection)), redactor.counts
 
 
 # --- output ---------------------------------------------------------------------------------------------------------

@@ -12,10 +12,12 @@ from typing import IO, NamedTuple
 
 import msgspec
 
+from copilog.derive.estimating import DEFAULTS, Calibration
 from copilog.exports.index import Entry, entry, entry_of
 from copilog.model import Conversation
 from copilog.redaction import Redactor
 from copilog.store.archive import Archive
+from copilog.store.calibrating import parameters_of
 
 
 class Chosen(NamedTuple):
@@ -23,6 +25,7 @@ class Chosen(NamedTuple):
 
     entries: Sequence[Entry]
     get: Callable[[str], Conversation]
+    calibration: Calibration = DEFAULTS  # of estimates, as the archive has it
 
 
 def chosen_in(archive: Archive, ids: Sequence[str]) -> Chosen:
@@ -30,7 +33,7 @@ def chosen_in(archive: Archive, ids: Sequence[str]) -> Chosen:
     found = archive.summaries(ids)
     rows = [found[each] for each in ids if each in found]
     entries = [entry(row.id, row.title, row.updated_at or row.started_at, row.turns, row.started_at) for row in rows]
-    return Chosen(entries, archive.get)
+    return Chosen(entries, archive.get, parameters_of(archive.connection))
 
 
 def chosen_of(conversations: Iterable[Conversation]) -> Chosen:
@@ -46,7 +49,7 @@ def redacted(chosen: Chosen, redactor: Redactor | None) -> Iterator[Chosen]:
         yield chosen
         return
     with held(redactor.value(chosen.get(each.id)) for each in chosen.entries) as found:
-        yield found
+        yield found._replace(calibration=chosen.calibration)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from copilog.atomic_files import atomic_file
 from copilog.exports.file_names import numbered
 from copilog.exports.formats import Format, Making
 from copilog.exports.index import Entry, facts_of
+from copilog.trajectory import encoded
 
 NAME = "copilog-export.json"
 LARGEST = 64 << 20
@@ -141,7 +142,7 @@ class FolderIndex:
         return found
 
     def _write(self) -> None:
-        text = msgspec.json.format(msgspec.json.encode(self._content), indent=2)
+        text = msgspec.json.format(encoded(self._content), indent=2)
         with atomic_file(self._folder / NAME, is_private=True) as file:
             file.write(text + b"\n")
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
+from copilog.derive.estimating import DEFAULTS, Calibration
 from copilog.exports.left_out import Omissions
 from copilog.exports.options import Options, check_options
 from copilog.redaction.notice import NOTICE
@@ -24,6 +25,13 @@ MODULES = {
     "html": "copilog.exports.html",
     "markdown": "copilog.exports.markdown",
     "copilot-cli": "copilog.exports.copilot_cli",
+    "trajectory": "copilog.exports.trajectory",
+    "openai": "copilog.exports.openai",
+    "sharegpt": "copilog.exports.sharegpt",
+    "atif": "copilog.exports.atif",
+    "otlp": "copilog.exports.otlp",
+    "parquet": "copilog.exports.parquet",
+    "csv": "copilog.exports.csv_list",
 }
 NAMES = tuple(MODULES)  # names on the command line
 
@@ -42,6 +50,8 @@ class Making(msgspec.Struct, kw_only=True):
     options: Options = Options()
     is_redacted: bool = False  # whether texts of the conversations were replaced
     left_out: Omissions = msgspec.field(default_factory=Omissions)
+    calibration: Calibration = msgspec.field(default_factory=lambda: DEFAULTS)  # the parameters of estimates
+    memory: dict[str, Any] = {}  # what a format remembers from one file of the export to the next
 
     @property
     def notice(self) -> str:

@@ -84,6 +84,7 @@ def write(
 ) -> Exported:
     """Write conversations to a file or a folder; without a name, to one in the current folder named after them."""
     reading = Reading(chosen, advance)
+    making.calibration = chosen.calibration
     folder = _folder_for(output, kind, len(chosen.entries))
     if folder is None:
         path = output if output is not None else free_path(Path(), f"conversations{kind.ending}")
@@ -103,6 +104,7 @@ class Reading:
 
     def __init__(self, chosen: Chosen, advance: Callable[[], None] = lambda: None) -> None:
         self.entries = chosen.entries
+        self.calibration = chosen.calibration
         self.failed: list[tuple[str, str]] = []
         self.count = 0
         self._get = chosen.get
@@ -130,6 +132,7 @@ def pieces_of(reading: Reading, kind: Format, making: Making) -> Iterator[bytes]
     """Yield the content of the one file that contains all conversations."""
     if kind.write_folder is not None or (kind.shape == "single" and len(reading.entries) > 1):
         raise UsageError(f"the format {kind.name} cannot be written as one file; name a folder, as in -o a-folder/")
+    making.calibration = reading.calibration
     conversations = reading.all(kind)
     if kind.shape == "single":
         conversations = _trunk_of(conversations, making)

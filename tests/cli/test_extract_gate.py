@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from copilog.cli.json_output import with_escapes
+from copilog.exports.json_text import with_escapes
 from copilog.intake import limits
 from tests.cli.homes import Outcome, run
 from tests.telemetry.streams import assistant, snapshot, system, user, write_lines

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from copilog.cli.common import one_line, short_id
-from copilog.cli.json_output import json_text
+from copilog.exports.json_text import json_text
 from copilog.view.terminal_text import clean
 
 if TYPE_CHECKING:

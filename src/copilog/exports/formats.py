@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MODULES = {
     "html": "copilog.exports.html",
     "markdown": "copilog.exports.markdown",
+    "json": "copilog.exports.json",
 }
 NAMES = tuple(MODULES)  # names on the command line
 

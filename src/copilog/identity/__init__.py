@@ -31,7 +31,7 @@ from copilog.identity.traces import (
     traces_in,
 )
 from copilog.identity.turn_views import Group, has_answer
-from copilog.model import Branch, Conversation, Message, Turn
+from copilog.model import RECORDED, Branch, Conversation, Message, Turn
 
 __all__ = ["copy_of", "fill", "merge", "together"]
 
@@ -62,6 +62,9 @@ def merge(traces: list[Conversation]) -> Conversation:
     for other in others:
         lead.marks += [mark for mark in other.marks if mark not in OF_ONE_TRACE and mark not in lead.marks]
     unite_provenance(lead, others)
+    for place in lead.provenance:
+        if RECORDED in place.marks:  # its turns are listed now
+            place.marks = [mark for mark in place.marks if mark != RECORDED]
     return lead
 
 

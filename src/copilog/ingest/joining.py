@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from copilog import identity
 from copilog.derive import conclude
 from copilog.derive.prompts import HISTORIES, keys_by_turn, linked_keys, owners_of, with_former, without_linked
 from copilog.identity.earlier import with_earlier
 from copilog.ingest.archive_matches import NAMELESS, Comparison, Group, Regrouping
 from copilog.ingest.export_merge import fitting, merge_members, prints_of, with_doubts
 from copilog.intake.folders import is_gone
-from copilog.model import Conversation, Relation
+from copilog.model import Conversation, Relation, is_recorded, read_traces
 from copilog.store.annotations import move
 from copilog.store.archive import Archive
 from copilog.store.database import transaction
@@ -98,7 +99,7 @@ class Joining:
         if not entry.turns:
             is_emptied = _paths_of([before]) <= _paths_of([_conversation_of(entry)])
             return entry_of(before) if before.turns and is_emptied else entry
-        united = with_earlier(_conversation_of(entry), before, is_gone=is_gone)
+        united = _united(_conversation_of(entry), before)
         conclude(united)
         return entry_of(united)
 
@@ -236,6 +237,18 @@ class Joining:
         conversation.relations = without_doubts(conversation)
         relations = [Relation(kind=DOUBT, other_id=other, reason=reason) for other, reason in wanted.items()]
         replace_rows(self.connection, number, entry_of(with_doubts(conversation, relations)))
+
+
+def _united(now: Conversation, before: Conversation) -> Conversation:
+    """Return one conversation from a reading and what is stored.
+
+    A file of copilog's own has all of a conversation, as another archive had it: it is one more trace, unless it was
+    read before.
+    """
+    read = {trace.path for trace in read_traces(now)}
+    if is_recorded(now) and read.isdisjoint(trace.path for trace in before.provenance):
+        return identity.merge([before, now])
+    return with_earlier(now, before, is_gone=is_gone)
 
 
 def _conversation_of(entry: Entry) -> Conversation:

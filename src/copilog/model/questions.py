@@ -9,7 +9,6 @@ from copilog.model.conversation import Conversation, FileState, Message, Provena
 from copilog.model.parts import AnyPart, Notice, Reference, Text, ToolResult
 from copilog.model.values import Duration, Usage
 
-
 RECORDED = "recorded"  # mark of a trace: a file of copilog's own, whose conversation names traces that were not read
 
 

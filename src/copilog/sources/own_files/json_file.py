@@ -62,13 +62,13 @@ class CopilogJson(Source):
                     yield made
             return
         for place in known_places(found.path).get(found.native_id, ()):
-            value = _value_at(found.path, place)
-            if value is None:
+            current = _value_at(found.path, place)
+            if current is None:
                 reason = "the file has changed, and another conversation is at this position now"
                 ledger.note("changed-while-reading", reason, line=place.line)
                 continue
             with suppress(BadRecord):  # `index` has reported it
-                yield conversation_from(value, found, place.pointer)
+                yield conversation_from(current, found, place.pointer)
 
 
 class Place(NamedTuple):

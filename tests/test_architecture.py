@@ -49,7 +49,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ingest": FOUNDATIONS
     | {"sources", "identity", "similarity", "detection", "definitions", "store", "engine", "telemetry", "trajectory"},
     "summaries": FOUNDATIONS | {"sources", "ingest"},
-    "exports": FOUNDATIONS | {"trajectory", "view", "writers", "render", "redact", "store", "analysis"},
+    "exports": FOUNDATIONS | {"trajectory", "view", "writers", "render", "redact", "store", "analysis", "sources"},
     "digest": FOUNDATIONS | {"trajectory", "view", "writers", "redact", "store", "analysis"},
     "recover": FOUNDATIONS | {"sources", "identity", "store", "exports"},
     "mcp": FOUNDATIONS | {"store", "analysis", "view", "writers"},

@@ -56,6 +56,7 @@ Examples:
 )
 @click.option("-a", "--all", "is_all", is_flag=True, help="Export all conversations.")
 @click.option("--prompts-only", is_flag=True, default=None, help="Only what the user wrote (markdown).")
+@click.option("--no-annotations", is_flag=True, default=None, help="Without stars, labels and notes (bundle).")
 @json_option
 @pass_settings
 @selects

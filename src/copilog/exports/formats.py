@@ -23,6 +23,7 @@ MODULES = {
     "html": "copilog.exports.html",
     "markdown": "copilog.exports.markdown",
     "json": "copilog.exports.json",
+    "bundle": "copilog.exports.bundle",
 }
 NAMES = tuple(MODULES)  # names on the command line
 
@@ -39,6 +40,7 @@ class Making(msgspec.Struct, kw_only=True):
     by: str
     at: datetime | None = None
     options: Options = Options()
+    is_redacted: bool = False  # whether secrets were replaced in the conversations, so that no file may go with them
     left_out: Omissions = msgspec.field(default_factory=Omissions)
 
 

@@ -22,7 +22,7 @@ from copilog.errors import CopilogError, UsageError
 from copilog.exports.file_names import name_of, numbered
 from copilog.exports.folder_index import FolderIndex
 from copilog.exports.formats import NAMES, Format, Making, format_named, options_for
-from copilog.exports.index import Entry, entry, entry_of
+from copilog.exports.index import Added, Entry, entry, entry_of
 from copilog.exports.left_out import LeftOut
 from copilog.model import Conversation
 from copilog.store.archive import Archive
@@ -55,7 +55,17 @@ def chosen_in(archive: Archive, ids: Sequence[str]) -> Chosen:
     """Return conversations of an archive."""
     found = archive.summaries(ids)
     rows = [found[each] for each in ids if each in found]
-    entries = [entry(row.id, row.title, row.updated_at or row.started_at, row.turns, row.started_at) for row in rows]
+    entries = [
+        entry(
+            row.id,
+            row.title,
+            row.updated_at or row.started_at,
+            row.turns,
+            row.started_at,
+            Added(row.is_starred, tuple(row.labels), row.note),
+        )
+        for row in rows
+    ]
     return Chosen(entries, archive.get)
 
 

@@ -50,7 +50,7 @@ class Zipped:
         return self._members[name].file_size
 
     def read(self, name: str, most: int | None = None) -> bytes:
-        """Return the content of a member. Raise BadFile if it has more bytes than are read of a record, or is damaged."""
+        """Return the content of a member. Raise BadFile if it is larger than a record may be, or damaged."""
         limit = largest_record() if most is None else most
         if name not in self._members:
             raise BadFile(f"has no member {name}", "damaged-archive")

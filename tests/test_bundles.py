@@ -147,9 +147,9 @@ def test_nothing_of_a_neighbour_is_in_a_bundle(archive: Archive, tmp_path: Path)
     for path in shared:
         assert CANARY.encode() in Path(path).read_bytes()
 
-    path = bundle_of(archive, tmp_path / "mine.copilog.zip", chosen)
-    assert CANARY.encode() not in path.read_bytes()
-    members = members_of(path)
+    store = bundle_of(archive, tmp_path / "mine.copilog.zip", chosen)
+    assert CANARY.encode() not in store.read_bytes()
+    members = members_of(store)
     for name, content in members.items():
         assert CANARY not in name
         assert CANARY.encode() not in content, name

@@ -50,6 +50,11 @@ def main(arguments: Sequence[str]) -> int:
     table = commands.add_parser("table", help="write the table of docs/conformance.md")
     table.add_argument("results", nargs="+", type=Path, help="what `run --json` printed")
     table.set_defaults(function=_table)
+    imports = commands.add_parser("imports", help="let the Copilot CLI import what copilog exports for it")
+    imports.add_argument("folders", nargs="*", type=Path, help="default: the bundled sample")
+    imports.add_argument("--version", default=VERSIONS[-1])
+    imports.add_argument("--resume", type=int, default=2, help="how many conversations of each source are resumed")
+    imports.set_defaults(function=_imports)
     difference = commands.add_parser(
         "writers-diff", help="print what a version's event schema added, and what of it copilog does not know"
     )
@@ -64,6 +69,12 @@ def main(arguments: Sequence[str]) -> int:
     except UnavailableError as error:
         print(f"not run: {error}", file=sys.stderr)
         return 1 if os.environ.get("CI") else 0
+
+
+def _imports(given: argparse.Namespace) -> int:
+    from conformance.imports import print_judged
+
+    return print_judged(given.folders, given.version, given.resume)
 
 
 def _run(given: argparse.Namespace) -> int:

@@ -12,6 +12,7 @@ from types import ModuleType
 
 import click
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -117,24 +118,28 @@ def test_an_html_page_contains_everything_and_loads_nothing() -> None:
     assert "too slow" in page.text
     assert MADE_BY in page.text
     tags = {tag for tag, _ in page.tags}
-    assert not tags & {"script", "link", "iframe", "object", "form", "input", "button", "base"}
+    assert not tags & {"link", "iframe", "object", "form", "base"}
+    assert [tag for tag, _ in page.tags].count("script") == 1
     for tag, attributes in page.tags:
         assert not [name for name in attributes if name.startswith("on") or name in ("style", "srcset", "data-load")]
+        assert tag != "script" or not attributes  # it is in the page, not loaded
         for name in ("src", "href"):
             assert attributes.get(name, "#").startswith(("#", "data:image/png;base64,")), (tag, attributes)
 
 
-def test_the_policy_allows_the_styles_of_the_page_and_nothing_else() -> None:
-    html = html_page(a_conversation(), made_by=MADE_BY)
-    style = re.search(r"<style>(.*?)</style>", html, re.DOTALL)
-    assert style is not None
-    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+def test_the_policy_allows_the_styles_and_the_script_of_the_page_and_nothing_else() -> None:
+    html = html_page(a_conversation("<script>window.ran = 1</script>"), made_by=MADE_BY)
+    digests = {}
+    for tag in ("style", "script"):
+        (found,) = re.findall(rf"<{tag}>(.*?)</{tag}>", html, re.DOTALL)
+        digests[tag] = base64.b64encode(hashlib.sha256(found.encode()).digest()).decode()
     policy = next(
         attributes["content"]
         for tag, attributes in Page(html[16:]).tags
         if tag == "meta" and "http-equiv" in attributes
     )
-    assert f"style-src 'sha256-{digest}'" in policy
+    assert f"style-src 'sha256-{digests['style']}'" in policy
+    assert f"script-src 'sha256-{digests['script']}';" in policy
     assert policy.startswith("default-src 'none'")
     assert "unsafe" not in policy
 
@@ -182,7 +187,8 @@ def test_any_message_gives_a_valid_page(text: str) -> None:
     conversation.messages[0].parts[0] = Text(text=text)
     conversation.messages[2].parts[0] = ToolResult(call_id="call1", text=text)
     page = Page(html_page(conversation, made_by=MADE_BY)[16:])
-    assert not {tag for tag, _ in page.tags} & {"script", "iframe", "svg", "object", "embed", "form"}
+    assert not {tag for tag, _ in page.tags} & {"iframe", "svg", "object", "embed", "form"}
+    assert [tag for tag, _ in page.tags].count("script") == 1
 
 
 # --- Markdown -------------------------------------------------------------------------------------------------------
@@ -194,7 +200,6 @@ def test_a_document_contains_everything_in_order() -> None:
         text.index(words)
         for words in (
             "# Fix the tide table",
-            "- **Id**: vscode:1",
             "## Turn 1",
             "### You",
             "Why is it wrong?",
@@ -202,9 +207,9 @@ def test_a_document_contains_everything_in_order() -> None:
             "### GitHub Copilot",
             "<summary>Thinking</summary>",
             "Hm, let me see.",
-            "**Tool call** `read_file` (succeeded)",
+            "<summary>Tool call read_file (succeeded)</summary>",
             '"filePath": "/home/ana/tides.py"',
-            "**Tool call** `runSubagent`",
+            "<summary>Tool call runSubagent (succeeded)</summary>",
             "<summary>Sub-agent, Scout: 1 message</summary>",
             "I looked.",
             "```console\n$ make\nred\n```",
@@ -216,12 +221,44 @@ def test_a_document_contains_everything_in_order() -> None:
             "## Turn 2",
             "**Error** (net)",
             "The network is gone",
+            "## About this conversation",
+            "- **Id**: vscode:1",
             "## Not in this file",
         )
     ]
     assert places == sorted(places)
     assert "2 files of type image/png" in text
     assert "````text\nlow = 1\n```\nfence\n````" in text
+
+
+def test_front_matter_is_yaml_of_recorded_facts_whatever_the_title_is() -> None:
+    conversation = a_conversation(title="--- a: [b]\n---\n# &x: *y \x00")
+    text = markdown_page(conversation)
+    beginning, matter, document = re.split(r"^---$", text, maxsplit=2, flags=re.MULTILINE)
+    facts = yaml.safe_load(matter)
+    assert beginning == ""
+    assert facts["id"] == "vscode:1"
+    assert facts["title"].startswith("--- a: [b]")
+    assert facts["date"] == "2026-05-04T08:00:00Z"
+    assert facts["turns"] == 2
+    assert facts["tool_calls"] == 2
+    assert "repository" not in facts
+    assert document.lstrip().startswith("# ")
+
+
+def test_a_document_of_prompts_has_what_the_user_wrote_and_attached_and_nothing_else() -> None:
+    text = "".join(markdown_pieces([a_conversation()], [], prompts_only=True))
+    for words in ("## Turn 1", "Why is it wrong?", "`shot.png`", "## Turn 2", "And now?"):
+        assert words in text
+    for words in ("It is **done**.", "I looked.", "read_file", "Hm, let me see.", "low = 1", "Today"):
+        assert words not in text
+
+
+def test_one_document_of_several_has_no_front_matter_between_them() -> None:
+    both = [a_conversation(), a_conversation()]
+    text = "".join(markdown_pieces(both, [entry_of(each) for each in both]))
+    assert "id: vscode:1" not in text
+    assert text.count("# Fix the tide table") == 2
 
 
 def structure_of(text: str) -> list[str]:

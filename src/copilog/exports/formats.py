@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MODULES = {
     "html": "copilog.exports.html",
     "markdown": "copilog.exports.markdown",
+    "copilot-cli": "copilog.exports.copilot_cli",
     "json": "copilog.exports.json",
     "bundle": "copilog.exports.bundle",
 }
@@ -53,6 +54,8 @@ class Format(NamedTuple):
     media_type: str
     pieces: Callable[[Iterable[Conversation], Sequence[Entry], Making], Iterator[str | bytes]]
     shape: Shape = "document"
+    # Whether it can carry one line of turns alone: a conversation with branches is written once for each end.
+    is_linear: bool = False
     options: frozenset[str] = frozenset()  # names of fields of Options
     # Of a folder with a file for each conversation: the name of an index for people, and the function that draws it.
     folder_index: tuple[str, Callable[[Sequence[Line], Making], str]] | None = None

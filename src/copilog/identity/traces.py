@@ -194,7 +194,7 @@ def is_newer(newer: Provenance, newer_last: datetime | None, older: Provenance, 
         return False
     if older.source == STATE:
         return True
-    if {newer.source, older.source} != {LOG, FILE}:
+    if {newer.source, older.source} != {LOG, FILE} or PurePath(newer.path).stem != PurePath(older.path).stem:
         return False
     file, file_last, log, log_last = (
         (newer, newer_last, older, older_last) if newer.source == FILE else (older, older_last, newer, newer_last)

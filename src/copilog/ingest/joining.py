@@ -19,12 +19,13 @@ from copilog.ingest.archive_matches import NAMELESS, Comparison, Group, Regroupi
 from copilog.ingest.export_merge import fitting, merge_members, prints_of, with_doubts
 from copilog.intake.folders import is_gone
 from copilog.model import Conversation, Relation, is_recorded, read_traces
+from copilog.similarity import GIVEN_GLOB, IMPORTED
 from copilog.store.annotations import move
 from copilog.store.archive import Archive
 from copilog.store.database import transaction
 from copilog.store.documents import conversation_from, stored_conversation
 from copilog.store.entries import Entry, entry_of
-from copilog.store.match_candidates import mark_compared, nameless, uncompared
+from copilog.store.match_candidates import imported, mark_compared, nameless, uncompared
 from copilog.store.parts import (
     DOUBT,
     conversations_doubting,
@@ -164,7 +165,7 @@ class Joining:
         if not uncompared(self.connection):
             return []
         with transaction(self.connection):
-            joined = self._join_nameless() if nameless(self.connection, NAMELESS) else []
+            joined = self._join_nameless() if any(self._nameless_and_imports()) else []
             self._link_prompts()
             mark_compared(self.connection)
         self._update_checked()
@@ -198,7 +199,10 @@ class Joining:
 
     def _compare(self) -> Comparison:
         self.archive.index_pending()  # the comparison looks words up in the index
-        return Comparison(self.connection, nameless(self.connection, NAMELESS))
+        return Comparison(self.connection, *self._nameless_and_imports())
+
+    def _nameless_and_imports(self) -> tuple[list[int], list[int]]:
+        return nameless(self.connection, NAMELESS), imported(self.connection, IMPORTED, GIVEN_GLOB)
 
     def _regroup(self, regrouping: Regrouping) -> list[Joined]:
         """Merge conversations again whose parts changed; some end, and new ones begin."""

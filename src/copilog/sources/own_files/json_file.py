@@ -5,6 +5,7 @@ Format notes: docs/formats/own-files.md
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
@@ -29,6 +30,7 @@ from copilog.sources.own_files.recorded import (
     stub_of,
 )
 
+_BEGINNING = re.compile(rb'\{\n  "id": "[a-z]+:[^"\n]+",\n  (?:"native_id": "[^"\n]*",\n  )?"source": "')
 SUFFIXES = (".json", ".jsonl", ".ndjson")
 
 
@@ -42,7 +44,7 @@ class CopilogJson(Source):
             return False
         if file.suffix == ".json" and file.keys >= SIGNS and is_id(file.text_value("id")):
             return True
-        return is_conversation(file.first_record)
+        return is_conversation(file.first_record) or _BEGINNING.match(file.head) is not None
 
     def index(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """Yield one stub for each conversation. All are counted here, so that reading one counts none again."""

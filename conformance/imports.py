@@ -1,7 +1,8 @@
 """Judge what `copilog export --format copilot-cli` writes by the program it is for.
 
-Each conversation is exported, checked by `copilot sessions import --dry-run`, and imported. Some are resumed against
-the model server: what the model then gets has to contain, in order, what the conversation has.
+Each conversation is exported, checked by `copilot sessions import --dry-run`, and imported: the session that the
+program wrote has to contain, in order, what the conversation has. Some are resumed against the model server, which has
+to get their prompts and the last answer; of all else the program sends what it finds worth its length.
 """
 
 from __future__ import annotations
@@ -78,7 +79,9 @@ def _judged(conversation: Conversation, text: bytes, version: str, scratch: Path
         if not said.get("ok") or any(said["imported"][name] != number for name, number in wanted.items()):
             judged.problem = f"{' '.join(more)}: {answer.stdout[:500]}{answer.stderr[:500]}"
             return judged
-    if is_resumed:
+    events = scratch / "home" / ".copilot" / "session-state" / said["sessionId"] / "events.jsonl"
+    judged.problem = _missing(list(_wanted(conversation)), list(_recorded(events)))
+    if is_resumed and judged.problem is None:
         judged.is_resumed = True
         judged.problem = _resume(conversation, said["sessionId"], version, scratch, work)
     return judged
@@ -92,19 +95,22 @@ def _resume(conversation: Conversation, session_id: str, version: str, scratch: 
         bodies = [body for served, body in zip(server.log, server.requests, strict=True) if served.script == MARK]
     if not bodies:
         return f"resume: the model was not asked: {answer.stdout[-500:]}{answer.stderr[-500:]}"
-    return _missing(list(_wanted(conversation)), list(_sent(bodies[0]["messages"])))
+    wanted = list(_wanted(conversation))
+    last_answer = [said for said in wanted if said.kind == "assistant"][-1:]
+    texts = [said for said in wanted if said.kind == "user" or said in last_answer]
+    return _missing(texts, list(_sent(bodies[0]["messages"])))
 
 
 class Said(NamedTuple):
-    """Something that the model is sent: a text of a role, the name of a call, or a result."""
+    """Something of a conversation: a text of a role, the name of a call, or a result."""
 
     kind: str
     text: str
 
 
 def _missing(wanted: list[Said], sent: list[Said]) -> str | None:
-    """Return what is not in what the model got; texts and calls have to be in their order, results anywhere."""
-    results = [said.text for said in sent if said.kind == "result"]
+    """Return what is not there of what has to be: texts and calls in their order, results anywhere."""
+    results = [said.text for said in sent if said.kind in ("result", "user")]  # users run commands, too
     position = 0
     for said in wanted:
         if said.kind == "result":
@@ -118,34 +124,42 @@ def _missing(wanted: list[Said], sent: list[Said]) -> str | None:
             place = next(places, None)
             found, position = place is not None, position if place is None else place
         if not found:
-            return f"resume: the model did not get this {said.kind}, or not in this order: {said.text[:200]!r}"
+            return f"this {said.kind} is not there, or not in this order: {said.text[:200]!r}"
     return None
 
 
 def _wanted(conversation: Conversation) -> Iterator[Said]:
     """Yield what the model has to get of a conversation: its prompts, answers, calls and results."""
     for message in conversation.messages:
-        if message.parent_call_id is not None or message.role == "system":
+        if message.parent_call_id is not None:
             continue
         for part in message.parts:
-            if isinstance(part, Text) and part.text.strip():
+            if isinstance(part, Text) and part.text.strip() and message.role != "system":
                 yield Said(message.role, max(part.text.strip().splitlines(), key=len).strip())
             elif isinstance(part, ToolCall) and part.status != "prepared":
-                yield Said("call", part.name)
+                yield Said("user" if message.role == "user" else "call", part.name)
             elif isinstance(part, ToolResult) and part.text.strip():
                 yield Said("result", part.text.strip().splitlines()[0][:BEGINNING])
+
+
+def _recorded(events: Path) -> Iterator[Said]:
+    """Yield what the program wrote into the session."""
+    for line in events.read_text(encoding="utf-8").splitlines():
+        event = json.loads(line)
+        kind, data = event["type"], event["data"]
+        if kind in ("user.message", "assistant.message"):
+            yield Said(kind.partition(".")[0], data["content"])
+            for call in data.get("toolRequests", ()):
+                yield Said("call", call["name"])
+        elif kind == "tool.execution_complete":
+            yield Said("result", (data.get("result") or data.get("error") or {}).get("content") or str(data))
 
 
 def _sent(messages: list[dict[str, Any]]) -> Iterator[Said]:
     for message in messages:
         content = message.get("content") or ""
         text = content if isinstance(content, str) else "".join(piece.get("text", "") for piece in content)
-        if message["role"] == "tool":
-            yield Said("result", text)
-            continue
         yield Said(message["role"], text)
-        for call in message.get("tool_calls") or ():
-            yield Said("call", call["function"]["name"])
 
 
 def _run(command: list[str], scratch: Path, work: Path, url: str | None = None) -> subprocess.CompletedProcess[str]:

@@ -247,6 +247,19 @@ def test_a_dataset_does_not_take_the_place_of_a_folder_with_other_files(tmp_path
     assert names_in(tmp_path) == ["mine.txt"]
 
 
+def test_a_dataset_does_not_take_the_place_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("mine")
+    with pytest.raises(UsageError, match="is a file"):
+        written(tmp_path / "data", a_dataset("one"))
+    assert (tmp_path / "data").read_text() == "mine"
+
+
+def test_a_file_without_an_ending_that_exists_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("before")
+    written(tmp_path / "notes", a_format("lines"))
+    assert (tmp_path / "notes").read_text() == "a line\na line\n"
+
+
 # --- Python ---------------------------------------------------------------------------------------------------------
 
 

@@ -172,7 +172,7 @@ def free_path(folder: Path, name: str, taken: Iterable[str] = ()) -> Path:
 def _folder_for(output: Path | None, kind: Format, number: int) -> Path | None:
     """Return the folder to write into; None if everything is to be in one file."""
     if output is not None:
-        is_folder = kind.shape == "dataset" or output.is_dir() or not output.suffix
+        is_folder = kind.shape == "dataset" or output.is_dir() or not (output.suffix or output.exists())
         if not is_folder and kind.shape == "single" and number > 1:
             raise UsageError(
                 f"{output}: a {kind.title} file contains one conversation, and {number:,} are selected; "
@@ -246,6 +246,8 @@ def _names(entries: Sequence[Entry], kind: Format, folder: Path, index: FolderIn
 def _write_dataset(reading: Reading, kind: Format, folder: Path, making: Making) -> list[Path]:
     """Write a folder of files that belong together: it appears, or is replaced, when all of them are complete."""
     assert kind.write_folder is not None
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: is a file; the format {kind.name} writes a folder")
     if folder.exists() and not FolderIndex.may_replace(folder, kind):
         raise UsageError(f"{folder}: has files that copilog did not write; name a new folder")
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import re
 import sys
+import zipfile
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
@@ -379,10 +382,19 @@ def test_no_title_gives_a_path_outside_the_folder(title: str) -> None:
 # --- formats --------------------------------------------------------------------------------------------------------
 
 
+def text_of(kind: Format, pieces: Iterable[str | bytes]) -> str:
+    """Return all that a file contains, unpacked."""
+    content = b"".join(piece if isinstance(piece, bytes) else piece.encode() for piece in pieces)
+    if kind.media_type != "application/zip":
+        return content.decode()
+    with zipfile.ZipFile(io.BytesIO(content)) as packed:
+        return "\n".join(packed.read(name).decode() for name in packed.namelist())
+
+
 @pytest.mark.parametrize("kind", formats(), ids=lambda kind: kind.name)
 def test_a_format_of_the_registry_writes_a_conversation_and_is_offered(kind: Format) -> None:
     conversation = a_conversation()
-    text = "".join(map(str, kind.pieces([conversation], [entry_of(conversation)], Making(by=MADE_BY))))
+    text = text_of(kind, kind.pieces([conversation], [entry_of(conversation)], Making(by=MADE_BY)))
     help_text = next(option for option in export_command.params if option.name == "format_name")
 
     assert "Fix the tide table" in text
@@ -399,6 +411,7 @@ def test_a_new_format_is_a_module_and_a_line(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "titles", module)
     monkeypatch.setitem(MODULES, "titles", "titles")
 
-    assert [each.name for each in formats()] == ["html", "markdown", "titles"]
+    assert [each.name for each in formats()] == list(MODULES)
+    assert formats()[-1] is made
     assert format_named("titles") is made
     assert format_named("no-such-format") is None

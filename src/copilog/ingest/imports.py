@@ -2,7 +2,7 @@
 
 A program that imports a conversation makes a session of its own, which repeats the turns of the file. These turns are
 the conversation's already, with less detail; only the later ones are new. If the conversation has continued, too, they
-are a branch of it.
+are a branch of it. The same holds for exports that copilog reads again.
 """
 
 from __future__ import annotations
@@ -14,10 +14,20 @@ from msgspec.structs import replace
 from copilog.identity.traces import own_name
 from copilog.model import Branch, Conversation, Message, Turn, prose_of
 from copilog.similarity import IMPORTED, has_given_id, ids_of, plain
+from copilog.sources import BY_NAME
+
+
+def is_lossy_export(conversation: Conversation) -> bool:
+    """Return whether a file is an export of copilog's that has less than the conversation that it is of."""
+    extra = conversation.extra or {}
+    inner, trajectory = extra.get("extra"), extra.get("trajectory")
+    if isinstance(trajectory, dict) and conversation.source == "trajectory-file":
+        return trajectory.get("telemetry_type") in BY_NAME  # else it is of telemetry, which may have more
+    return "copilog" in extra or (isinstance(inner, dict) and "copilog" in inner)
 
 
 def add_import(whole: Conversation, imported: Conversation) -> None:
-    """Add the turns of an import that the conversation lacks, with all that belongs to them."""
+    """Add the turns of an import, or of an export, that the conversation lacks, with all that belongs to them."""
     copies = _copies_in(whole, imported)
     leaves_from = max(copies.values(), default=None)
     last = max((turn.index for turn in whole.turns if turn.superseded is None), default=None)
@@ -26,6 +36,8 @@ def add_import(whole: Conversation, imported: Conversation) -> None:
     branch = Branch(leaves_from=leaves_from, trace=trace) if has_continued else None
     for turn in whole.turns:
         turn.traces = turn.traces or [own_name(whole)]
+        if is_lossy_export(imported) and turn.index in copies.values():
+            turn.traces = sorted({*turn.traces, trace})
     numbers: dict[int, int] = {}
     for turn in imported.turns:
         if turn.index not in copies:
@@ -73,11 +85,20 @@ def _copies_in(whole: Conversation, imported: Conversation) -> dict[int, int]:
             same = next(iter(later), None) if prompt else last
         if same is not None:
             copies[turn.index] = last = same
+    # Nothing is added between the turns of a file: what is not recognised there was written in another way.
+    last_copy = max(copies, default=-1)
+    last = 0
+    for turn in imported.turns:
+        if turn.index < last_copy and turn.index not in copies and _may_be_copy(turn, imported):
+            copies[turn.index] = last
+        last = copies.get(turn.index, last)
     return copies
 
 
 def _may_be_copy(turn: Turn, imported: Conversation) -> bool:
     """Return whether a turn may be of the file although its id is new: copilog gave it, or it has no time."""
+    if is_lossy_export(imported):
+        return True
     has_no_time = turn.timing.started_at is None and turn.timing.completed_at is None
     return has_given_id(turn) or (IMPORTED in imported.marks and has_no_time)
 

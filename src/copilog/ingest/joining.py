@@ -17,6 +17,7 @@ from copilog.derive.prompts import HISTORIES, keys_by_turn, linked_keys, owners_
 from copilog.identity.earlier import with_earlier
 from copilog.ingest.archive_matches import NAMELESS, Comparison, Group, Regrouping
 from copilog.ingest.export_merge import fitting, merge_members, prints_of, with_doubts
+from copilog.ingest.imports import add_import, is_lossy_export
 from copilog.intake.folders import is_gone
 from copilog.model import Conversation, Relation, is_recorded, read_traces
 from copilog.similarity import GIVEN_GLOB, IMPORTED
@@ -25,7 +26,7 @@ from copilog.store.archive import Archive
 from copilog.store.database import transaction
 from copilog.store.documents import conversation_from, stored_conversation
 from copilog.store.entries import Entry, entry_of
-from copilog.store.match_candidates import imported, mark_compared, nameless, uncompared
+from copilog.store.match_candidates import caller_of, exported_subagents, imported, mark_compared, nameless, uncompared
 from copilog.store.parts import (
     DOUBT,
     conversations_doubting,
@@ -45,6 +46,8 @@ from copilog.store.parts import (
 from copilog.store.prompts import histories, histories_near, owners_with
 from copilog.store.units import forget_reading, merged_by_part
 from copilog.store.writing import Outcome, absorb, lacks_something_stored, replace_rows
+
+ATIF = "atif"
 
 
 class Joined(NamedTuple):
@@ -73,6 +76,8 @@ class Joining:
         """Store a reading; return what was stored: for a part, the merged conversation."""
         if entry.row.source in HISTORIES:
             entry = self._without_linked_prompts(entry)
+        if entry.row.source == ATIF and caller_of(self.connection, entry.row.native_id or ""):
+            return "unchanged", entry  # copilog exported it with its conversation, which is here
         if entry.id not in self._special:
             entry = self._with_earlier(entry)
             return self.archive.put(entry, signature, is_united=bool(entry.turns)), entry
@@ -166,9 +171,21 @@ class Joining:
             return []
         with transaction(self.connection):
             joined = self._join_nameless() if any(self._nameless_and_imports()) else []
+            joined += self._absorb_subagents()
             self._link_prompts()
             mark_compared(self.connection)
         self._update_checked()
+        return joined
+
+    def _absorb_subagents(self) -> list[Joined]:
+        """Delete sub-agents of exports whose conversation was stored since, as it has them."""
+        joined: list[Joined] = []
+        for number, name, native_id, messages in exported_subagents(self.connection):
+            home = caller_of(self.connection, native_id)
+            if home is not None:
+                move(self.connection, name, home)
+                absorb(self.connection, number, home)
+                joined.append(Joined(name, messages, home, self.archive.count_messages([home])))
         return joined
 
     def _link_prompts(self) -> None:
@@ -252,6 +269,10 @@ def _united(now: Conversation, before: Conversation) -> Conversation:
     read = {trace.path for trace in read_traces(now)}
     if is_recorded(now) and read.isdisjoint(trace.path for trace in before.provenance):
         return identity.merge([before, now])
+    if is_lossy_export(now) != is_lossy_export(before):
+        whole, export = (now, before) if is_lossy_export(before) else (before, now)
+        add_import(whole, export)
+        return whole
     return with_earlier(now, before, is_gone=is_gone)
 
 

@@ -89,6 +89,24 @@ def imported(connection: sqlite3.Connection, mark: str, given: str) -> list[int]
     return [number for (number,) in rows]
 
 
+def exported_subagents(connection: sqlite3.Connection) -> list[tuple[int, str, str, int]]:
+    """Return the number, id, native id and messages of sub-agents that were stored from an export."""
+    query = "SELECT rowid, id, native_id, messages FROM conversation WHERE source = 'atif' AND native_id LIKE '%#%'"
+    return connection.execute(query).fetchall()
+
+
+def caller_of(connection: sqlite3.Connection, name: str) -> str | None:
+    """Return the conversation that has a sub-agent, by the id that an export gave it: of the session, and the call."""
+    session_id, mark, call = name.rpartition("#")
+    query = (
+        "SELECT c.id FROM tool_call JOIN conversation AS c ON c.rowid = tool_call.conversation "
+        "WHERE c.native_id = ? AND c.source <> 'atif' AND tool_call.call_id IN (?, ?)"
+    )
+    calls = (call, call.partition("__vscode-")[0])
+    row = connection.execute(query, (session_id, *calls)).fetchone() if mark else None
+    return None if row is None else str(row[0])
+
+
 def uncompared(connection: sqlite3.Connection) -> list[int]:
     """Return the conversations that were stored since the last comparison."""
     return [number for (number,) in connection.execute("SELECT rowid FROM conversation WHERE NOT is_compared")]

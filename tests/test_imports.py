@@ -15,6 +15,7 @@ import pytest
 
 import copilog
 from copilog import analysis
+from copilog.derive.prompts import HISTORIES
 from copilog.exports.copilot_cli import FORMAT
 from copilog.exports.formats import Making
 from copilog.exports.index import entry_of
@@ -25,6 +26,8 @@ from copilog.sample import home
 from copilog.store.archive import Archive
 from tests.cli.homes import STARTED, Home
 from tests.export_places import Places, asked, ids
+from tests.samples import DATA
+from tests.sources.extension_builders import database_from
 from tests.test_own_json import figures
 
 LATER = datetime(2026, 6, 1, 9, tzinfo=UTC)
@@ -310,3 +313,96 @@ def test_a_turn_added_in_copilot_cli_counts(tmp_path: Path) -> None:
             }
             assert counts(archive) == expected
             assert archive.check() == []
+
+
+# --- what has less than the conversation that was exported ----------------------------------------------------------
+
+
+def scanned_in_both_orders(tmp_path: Path, roots: list[Path], paths: list[Path]) -> list[tuple[list[str], Any, Any]]:
+    """Return the ids and figures with what was exported, in both orders, each with the figures without it."""
+    found = []
+    with Archive(tmp_path / "origin.db", write=True) as origin:
+        scan(origin, roots=find_roots(roots))
+        expected = figures(origin)
+    for number, is_home_first in enumerate((True, False)):
+        with Archive(tmp_path / f"{number}.db", write=True) as archive:
+            for is_home in (is_home_first, not is_home_first, is_home_first):
+                scan(archive, roots=find_roots(roots) if is_home else [], paths=[] if is_home else paths)
+            found.append((ids(archive), figures(archive), expected))
+            assert archive.check() == []
+            last = [archive.get(name).provenance for name in ids(archive)]
+            assert {str(path) for path in paths} <= {trace.path for traces in last for trace in traces}
+    return found
+
+
+def test_trajectories_of_conversations_change_no_figure(tmp_path: Path) -> None:
+    path, folders = tmp_path / "trajectories.jsonl", [home() / ".config", home() / ".copilot"]
+    made = [msgspec.to_builtins(each) for each in copilog.extract(folders, require_system_first=False)]
+    made = [each for each in made if each["telemetry_type"] not in HISTORIES]  # their prompts are in conversations
+    path.write_bytes(b"\n".join(map(msgspec.json.encode, made)))
+    with Archive(tmp_path / "origin.db", write=True) as origin:
+        scan(origin, roots=find_roots([home()]))
+        before, known = figures(origin), ids(origin)
+        scan(origin, paths=[path])
+        assert ids(origin) == known
+        assert figures(origin) == before
+    with Archive(tmp_path / "other.db", write=True) as other:
+        scan(other, paths=[path])
+        scan(other, roots=find_roots([home()]))
+        assert ids(other) == known
+        assert figures(other) == before
+
+
+def test_spans_that_copilog_exported_change_no_figure(tmp_path: Path) -> None:
+    extension = tmp_path / "home" / "Code" / "User" / "globalStorage" / "github.copilot-chat"
+    database_from(DATA / "agent_traces" / "ferry.sql", extension / "agent-traces.db")
+    spans = json.loads((DATA / "otlp_export" / "ferry.json").read_text())
+    for group in spans["resourceSpans"]:
+        group["resource"]["attributes"].append({"key": "copilog.written_by", "value": {"stringValue": "copilog 1.0"}})
+        for scope in group["scopeSpans"]:
+            for span in scope["spans"]:  # ids of their own, as those of the original are not kept
+                span["traceId"] = span["traceId"][::-1]
+                span["spanId"] = span["spanId"][::-1]
+                if span.get("parentSpanId"):
+                    span["parentSpanId"] = span["parentSpanId"][::-1]
+    path = tmp_path / "spans.json"
+    path.write_text(json.dumps(spans))
+    for names, after, expected in scanned_in_both_orders(tmp_path, [tmp_path / "home"], [path]):
+        assert "vscode:7d1f0000-0000-4000-8000-00000000000d" in names
+        assert after == expected
+
+
+def test_agent_trajectories_that_copilog_exported_change_no_figure(places: Places, tmp_path: Path) -> None:
+    call = {
+        "kind": "toolInvocationSerialized",
+        "toolId": "runSubagent",
+        "toolCallId": "call_sub",
+        "isComplete": True,
+        "invocationMessage": "Look",
+        "source": {"type": "internal", "label": "Built-In"},
+    }
+    places.keep("kept", *tides(2, response=[call, {"value": "Done."}]))
+
+    def step(number: int, source: str, text: str) -> dict[str, Any]:
+        return {"step_id": number, "source": source, "message": text, "timestamp": "2026-04-12T10:00:00Z"}
+
+    texts = [("user", "Question 0 about the tides in the garden"), ("agent", "Done."),
+             ("user", "Question 1 about the tides in the garden"), ("agent", "Done.")]  # fmt: skip
+    agent = {"name": "copilot", "version": "unknown"}
+    inner = {"schema_version": "ATIF-v1.8", "session_id": "kept", "trajectory_id": "kept#call_sub", "agent": agent,
+             "steps": [step(1, "user", "Look around"), step(2, "agent", "Nothing there.")]}  # fmt: skip
+    outer = {
+        "schema_version": "ATIF-v1.8",
+        "session_id": "kept",
+        "trajectory_id": "vscode:kept",
+        "agent": agent,
+        "steps": [step(at, source, text) for at, (source, text) in enumerate(texts, 1)],
+        "final_metrics": {"total_prompt_tokens": 900, "total_completion_tokens": 90},
+        "subagent_trajectories": [inner],
+        "extra": {"copilog": {"id": "vscode:kept", "written_by": "copilog 1.0"}},
+    }
+    path = tmp_path / "kept.trajectory.json"
+    path.write_text(json.dumps(outer))
+    for names, after, expected in scanned_in_both_orders(tmp_path, [places.home.root], [path]):
+        assert names == ["vscode:kept"]
+        assert after == expected

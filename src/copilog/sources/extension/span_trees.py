@@ -194,7 +194,7 @@ class ToolRuns:
             call.native_ids.append(native_id)
         if name != call.name:
             call.tool_id = name
-        if call.arguments is None:
+        if call.arguments is None or (arguments is not None and _is_begun(call, arguments)):
             call.arguments = arguments
         elif arguments is not None and not _are_same_arguments(arguments, call.arguments):
             call.notes = {**call.notes, "arguments it ran with": arguments}
@@ -213,7 +213,15 @@ class ToolRuns:
         of_name = [call for call, owner in self._waiting if call.name == name and owner == scope]
         wanted = _parsed(arguments)
         same = [call for call in of_name if wanted is not None and _parsed(call.arguments) == wanted]
-        return next(iter(same or of_name), None)
+        begun = [
+            call
+            for call, owner in self._waiting
+            if owner == scope and name.startswith(call.name) and _is_begun(call, arguments or "")
+        ]
+        found = next(iter(same or of_name or begun), None)
+        if found is not None and found.name != name:
+            found.name = name  # the answer that announces the call was cut within the name
+        return found
 
     def result(self, span: Span, call: ToolCall, responses: dict[str, str]) -> ToolResult | None:
         """Return the result of a run. A truncated text is completed from a later prompt, if that has it."""
@@ -293,6 +301,13 @@ def _are_same_arguments(arguments: str, others: str) -> bool:
         return True
     one, other = ("".join(without_cut_mark(text).split()) for text in (arguments, others))
     return one == other or (is_cut(arguments) and other.startswith(one)) or (is_cut(others) and one.startswith(other))
+
+
+def _is_begun(call: ToolCall, arguments: str) -> bool:
+    """Return whether a call is at the end of an answer that was cut, and its run has the rest of its arguments."""
+    if (call.extra or {}).get("possibly_cut") is not True:
+        return False
+    return arguments.startswith(without_cut_mark(call.arguments or "")) and arguments != call.arguments
 
 
 def _parsed(arguments: str | None) -> Any:

@@ -43,7 +43,7 @@ _IMPORTED = """
     AND mine.copied_from IS NULL AND theirs.copied_from IS NULL
     UNION
     SELECT rowid FROM conversation
-    WHERE native_id IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(marks) WHERE value = :mark)
+    WHERE instr(marks, :mark) AND native_id IS NOT NULL
     UNION
     SELECT c.rowid FROM turn JOIN conversation AS c ON c.rowid = turn.conversation
     WHERE request_id GLOB :given AND c.native_id IS NOT NULL
@@ -85,7 +85,7 @@ def imported(connection: sqlite3.Connection, mark: str, given: str) -> list[int]
     They have the mark, or ids of requests that fit a pattern; or they have requests of an earlier session, if one of
     both was stored since the last comparison.
     """
-    rows = connection.execute(_IMPORTED, {"mark": mark, "given": given, "shortest": SHORTEST_UNIQUE_ID})
+    rows = connection.execute(_IMPORTED, {"mark": f'"{mark}"', "given": given, "shortest": SHORTEST_UNIQUE_ID})
     return [number for (number,) in rows]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -69,6 +70,13 @@ def read_manifest(path: Path) -> Manifest:
     """Return the list of what a bundle contains. Raise BadFile if it is not a bundle."""
     with opened_zip(path) as archive:
         return _manifest_of(archive)
+
+
+def models_of(path: Path) -> Iterator[tuple[str, Any]]:
+    """Yield the JSON of each conversation of a bundle, with its position."""
+    with opened_zip(path) as archive:
+        for bundled in _manifest_of(archive).conversations:
+            yield _pointer(bundled), jsonio.decode(archive.read(bundled.model))[0]
 
 
 def _manifest_of(archive: Zipped) -> Manifest:

@@ -430,6 +430,8 @@ def test_month_counts_up_to_the_day(connection: sqlite3.Connection) -> None:
     assert (status.month_budget, status.month_days_left) == (100, 29)
     assert status.month_forecast == pytest.approx(7 / 2 * 31)
     assert texts_of(status, at(5, "12:00:00"))["month_forecast"] == "108"
+    assert status.month_pace == pytest.approx(7 / 2)  # 7 credits in two days
+    assert texts_of(status, at(5, "12:00:00"))["month_pace"] == "3.5"
 
 
 def test_month_says_at_least_where_something_has_no_record(connection: sqlite3.Connection) -> None:
@@ -456,4 +458,4 @@ def test_credits_of_the_latest_conversation_and_its_last_turn(connection: sqlite
 def test_line_has_the_month_where_there_is_an_allowance(path: Path) -> None:
     line = line_for(Wishes(archive=path, at=at(5, "12:00:00"), month=Month(budget=1900, first_day=4)))
 
-    assert "month 7 of 1900, forecast 108" in line
+    assert "month 7 of 1900, 3.5 a day, forecast 108" in line

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Literal
 
 import msgspec
@@ -51,7 +52,7 @@ HIDDEN_RESULT = 500.0  # rough tokens of a tool result that was not recorded
 COMPACTION_BEGINS = "compaction-start"
 
 
-class Replay(msgspec.Struct, kw_only=True):
+class Replay(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The calls that one agent made in one turn. Sizes are rough tokens; the fixed part of prompts is not in them."""
 
     turn: int
@@ -80,6 +81,17 @@ def rough_tokens(text: str | None) -> float:
 def replayed(conversation: Conversation) -> list[Replay]:
     """Return the calls of a conversation, by turn and agent, in the order in which they began."""
     return list(_Walk(conversation).replays())
+
+
+class Replays:
+    """The calls of a conversation, replayed when they are needed and only once."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+
+    @cached_property
+    def all(self) -> list[Replay]:
+        return replayed(self._conversation)
 
 
 class _Lane:

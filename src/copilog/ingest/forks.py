@@ -7,7 +7,7 @@ from collections.abc import Collection
 from itertools import groupby
 
 from copilog.derive import conclude
-from copilog.derive.forks import mark_asked_in_fork, may_be_same_prompt, unanswered_turns
+from copilog.derive.fork_prompts import mark_asked_in_fork, may_be_same_prompt, unanswered_turns
 from copilog.identity.traces import traces_in
 from copilog.model import Conversation
 from copilog.store.documents import stored_conversation

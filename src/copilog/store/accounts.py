@@ -5,8 +5,8 @@ chosen: one that has the input, then the one with more output, then the finer on
 
 - turns: for each turn one source, the most complete one, with all its rows;
 - calls: the rows that a session store has for each call of a model, with the number of the turn;
-- session: totals by model that are written when the program ends, usage after the last of them, and usage of runs that
-  were killed before it.
+- session: totals by model that are written when the program ends, usage after the last of them, and usage of runs
+  without an end: killed, or copied by a fork.
 
 If a log has a record for each call (CLI 1.0.102), these records are always chosen. Calls that only the session store
 has belong to turns that were rewound, and totals add what they have beyond both: the runs of an older release.
@@ -35,7 +35,7 @@ from copilog.store.recorded import (
     count_of,
     has_tokens,
     is_compaction,
-    is_of_killed_run,
+    is_of_cut_off_run,
     is_tail,
     output_of,
     tokens_of,
@@ -196,7 +196,7 @@ def _accounts_of_session(whole: list[Usage]) -> list[Account]:
     for usage in whole:
         if usage.scope != "session" or not has_tokens(usage):
             continue
-        if usage.source == SHUTDOWN or is_of_killed_run(usage):
+        if usage.source == SHUTDOWN or is_of_cut_off_run(usage):
             totals.append(usage)
         elif is_tail(usage):
             tails.setdefault(usage.source, []).append(usage)

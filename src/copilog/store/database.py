@@ -12,7 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from copilog.errors import CopilogError, UsageError
-from copilog.store.schema import APPLICATION_ID, MIGRATIONS
+from copilog.store.migrations import MIGRATIONS
+from copilog.store.schema import APPLICATION_ID
 
 BUSY_SECONDS = 30.0
 CACHE_KIB = 8_192

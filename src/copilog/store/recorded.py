@@ -12,7 +12,8 @@ from copilog.store.message_counts import Slot
 TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
 SHUTDOWN, COMPACTION = "session.shutdown", "session.compaction_complete"
 RECORD = "session.usage_record"
-AFTER_SHUTDOWN, OF_KILLED_RUNS = "after the last shutdown", "runs that were killed"
+AFTER_SHUTDOWN = "after the last shutdown"
+WITHOUT_AN_END = frozenset({"runs that were killed", "the run that the fork copied"})
 
 Counted = tuple[Slot, Usage]  # recorded numbers, and the turn and sub-agent that they belong to
 
@@ -46,9 +47,9 @@ def is_tail(usage: Usage) -> bool:
     return usage.extra is not None and usage.extra.get("covers") == AFTER_SHUTDOWN
 
 
-def is_of_killed_run(usage: Usage) -> bool:
-    """Return whether a total covers only runs of the program that were killed. No other total covers these."""
-    return usage.extra is not None and usage.extra.get("covers") == OF_KILLED_RUNS
+def is_of_cut_off_run(usage: Usage) -> bool:
+    """Return whether a total covers only runs without an end: killed, or copied by a fork. No other total does."""
+    return usage.extra is not None and usage.extra.get("covers") in WITHOUT_AN_END
 
 
 def has_tokens(usage: Usage) -> bool:

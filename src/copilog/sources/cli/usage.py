@@ -58,7 +58,7 @@ def session_totals(
 ) -> SessionTotals:
     """The sums of a log's summaries, in the order of the log; `checkpoint` is a bill written after the last one.
 
-    `killed` has the last bills of runs that were killed, by the number of the summary that came next.
+    `killed` has the last bills of runs without an end, by the number of the summary that came next.
     """
     if not shutdowns and checkpoint is None:
         return SessionTotals()
@@ -84,7 +84,10 @@ def session_totals(
     if checkpoint is not None:
         known = dict(total)
         _add_checkpoint(total, before or {}, checkpoint)
-        runs.append({key: value - known.get(key, 0) for key, value in total.items()})
+        added = {key: value - known.get(key, 0) for key, value in total.items()}
+        if killed and (bill := killed.get(len(runs))) is not None:
+            parts[len(runs)] = _part_of_killed(bill, before or {}, added)
+        runs.append(added)
     for summary in (*shutdowns, *([checkpoint] if checkpoint is not None else [])):
         for model in _unbilled(summary):
             if not total.get((model, _CREDITS)):
@@ -261,6 +264,7 @@ OF_RECORD = "session.usage_record"
 OF_COMPACTION = "session.compaction_complete"
 OF_RESULT = "result"
 AFTER_SHUTDOWN, OF_KILLED_RUNS = "after the last shutdown", "runs that were killed"
+COPIED_BY_FORK = "the run that the fork copied"
 TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
 
 
@@ -287,6 +291,8 @@ class Meter:
         self._tail: list[Usage] = []  # of answers since the last summary
         self._before_resume = (0, 0)  # how much of the tail and of the calls is of runs that were killed
         self._killed: list[Usage] = []  # of runs that were killed and that no summary covers
+        self._copied: list[Usage] = []  # of a run that a fork copied up to the fork, if no summary covers it
+        self._is_forked = False  # since the last summary
         self.unplaced: list[Usage] = []  # of recorded calls that belong to no turn
         self._calls: list[Usage] = []  # of recorded calls of the model since the last summary
         self._answers: dict[str | None, _Answer] = {}  # the last one of each agent
@@ -351,6 +357,11 @@ class Meter:
         self.compactions.append(usage)
         return usage
 
+    def fork(self) -> None:
+        """Start the fork's own part of a run: usage without a summary so far was copied."""
+        self.resume()
+        self._is_forked = True
+
     def resume(self) -> None:
         """Start another run: usage without a summary so far is of a run that was killed."""
         self._before_resume = len(self._tail), len(self._calls)
@@ -365,7 +376,8 @@ class Meter:
             answers, calls = self._before_resume
             everything = sum(usage.output or 0 for usage in self._recorded(self._tail, self._calls))
             if session_totals(self.shutdowns).output - before < everything:
-                self._killed += self._recorded(self._tail[:answers], self._calls[:calls])
+                cut_off = self._copied if self._is_forked else self._killed
+                cut_off += self._recorded(self._tail[:answers], self._calls[:calls])
         self.drop_past()
         self._answers.clear()
         self.checkpoint = None
@@ -374,7 +386,7 @@ class Meter:
         """Drop what was counted, as streaming a log does not need it."""
         self._tail.clear()
         self._calls.clear()
-        self._before_resume = 0, 0
+        self._before_resume, self._is_forked = (0, 0), False
 
     def _recorded(self, answers: list[Usage], calls: list[Usage]) -> list[Usage]:
         """Return calls as they were recorded one by one, or the answers if none was."""
@@ -394,7 +406,7 @@ class Meter:
         """All entries for the session as a whole. No two of them count the same thing."""
         totals = session_totals(self.shutdowns, self.checkpoint, self._bills_of_killed)
         made = list(totals.models.values())
-        made += _sums(self._killed, OF_KILLED_RUNS)
+        made += [*_sums(self._killed, OF_KILLED_RUNS), *_sums(self._copied, COPIED_BY_FORK)]
         covers = AFTER_SHUTDOWN if self.shutdowns else "the whole log"
         made += _sums(self._recorded(self._tail, self._calls), covers)
         premium = totals.premium_requests

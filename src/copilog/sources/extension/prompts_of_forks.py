@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from copilog.derive.forks import mark_asked_in_fork, may_be_same_prompt, unanswered_turns
+from copilog.derive.fork_prompts import mark_asked_in_fork, may_be_same_prompt, unanswered_turns
 from copilog.errors import BadFile
 from copilog.fields import time_from_ms
 from copilog.intake.files import opened

@@ -29,6 +29,7 @@ IDS = {
     "5a5a5a5a": "0e0e5a5a",
 }
 _SPAN = re.compile(r"\b[0-9a-f]{16}(?:[0-9a-f]{16})?\b")
+_UUID = re.compile(r"\b(?!0e0e)[0-9a-f]{8}(-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\b")
 _WORDS = re.compile(r"\b([a-z]{2,}) ([a-z]{2,})\b")
 _ROW = re.compile(r"INSERT INTO (?!schema_version)(?:.|\n)*?\);\n")
 
@@ -37,6 +38,7 @@ def as_neighbour(text: str) -> str:
     """Return records or rows of another conversation: other ids, and the canary in each text of some words."""
     for mine, other in IDS.items():
         text = text.replace(mine, other)
+    text = _UUID.sub(lambda match: f"0e0e{sha256(match[0].encode()).hexdigest()[:4]}{match[1]}", text)
     text = _SPAN.sub(lambda match: sha256(match[0].encode()).hexdigest()[: len(match[0])], text)
     return _WORDS.sub(rf"\1 {CANARY} \2", text)
 

@@ -28,6 +28,7 @@ from tests.cli.homes import STARTED, Home
 from tests.export_places import Places, asked, ids
 from tests.samples import DATA
 from tests.sources.extension_builders import database_from
+from tests.sources.state_builders import make_store
 from tests.test_own_json import figures
 
 LATER = datetime(2026, 6, 1, 9, tzinfo=UTC)
@@ -183,6 +184,26 @@ def test_requests_that_copilog_named_are_known_by_their_texts(archive: Archive, 
     places.scan_home(archive)
     assert ids(archive) == ["vscode:kept"]
     assert counts(archive)["turns"] == before["turns"] + 1
+
+
+def test_an_import_of_typed_prompts_is_a_conversation_and_takes_them_over(archive: Archive, places: Places) -> None:
+    prompts = [f"Where is the tide table of harbour number {number}?" for number in range(2)]
+    workspace = places.home.workspace(1, "/home/ana/garden")
+    typed = {"history": {"copilot": [{"text": text} for text in prompts]}}
+    make_store(workspace / "state.vscdb", {"memento/interactive-session": typed})
+    places.scan_home(archive)
+    [history] = ids(archive)
+    given = [f"request_{uuid.uuid5(uuid.NAMESPACE_URL, text)}" for text in prompts]
+    requests = [
+        {**asked("tides", at), "requestId": name, "message": {"text": text, "parts": []}}
+        for at, (name, text) in enumerate(zip(given, prompts, strict=True))
+    ]
+    later = asked("equinox", 9, requestId=f"request_{uuid.uuid4()}")
+    session_id = imported_into(places.home, [*requests, later])
+    places.scan_home(archive)
+    assert f"vscode:{session_id}" in ids(archive)
+    assert counts(archive)["turns"] == 3
+    assert [name for name in ids(archive) if name != history] == [f"vscode:{session_id}"]
 
 
 # --- what copilog reads itself --------------------------------------------------------------------------------------

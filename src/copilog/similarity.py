@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Literal, NamedTuple
 
+from copilog.derive.prompts import PROMPTS_ONLY
 from copilog.model import Conversation, Turn, prose_of
 
 SAME_MOMENT_SECONDS = 120
@@ -43,6 +44,7 @@ class Fingerprint(NamedTuple):
     turns: tuple[TurnPrint, ...]
     is_named: bool = False  # whether it has an id of its own
     is_imported: bool = False  # whether its program records that it was imported
+    is_history: bool = False  # whether it is a list of typed prompts, which belong to any conversation
 
     def lookup_keys(self) -> Iterator[str]:
         """Yield the keys that find the same conversation: all its ids, and the text of its first prompt."""
@@ -77,6 +79,7 @@ def fingerprint_of(conversation: Conversation) -> Fingerprint:
         ),
         is_named=conversation.native_id is not None,
         is_imported=is_imported(conversation),
+        is_history=PROMPTS_ONLY in conversation.marks,
     )
 
 
@@ -140,6 +143,8 @@ def _by_beginning(one: Fingerprint, other: Fingerprint) -> Likeness:
     Programs give an imported session another id. VS Code keeps the ids of its requests; where they are new, the program
     has to record that it was an import, and the texts are compared.
     """
+    if one.is_history or other.is_history:
+        return Likeness("different", "one of them is a history of prompts")
     pairs = list(zip(_that_count(one), _that_count(other), strict=False))
     shared = next((at for at, (mine, theirs) in enumerate(pairs) if mine.ids.isdisjoint(theirs.ids)), len(pairs))
     if shared:

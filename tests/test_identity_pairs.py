@@ -14,8 +14,8 @@ from typing import NamedTuple
 import pytest
 
 from copilog.identity import copy_of, merge
-from copilog.identity.superseding import LEFT_OUT
 from copilog.model import Conversation, Message, Notice, Provenance, Text, ToolCall, Turn, prose_of
+from copilog.model.recorded_names import LEFT_OUT
 from tests.trace_builders import ELSEWHERE, FILE, LOG, NOON, STORAGE, trace
 
 PAGE = Path(__file__).parent.parent / "docs" / "identity.md"

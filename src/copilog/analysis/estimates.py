@@ -12,7 +12,7 @@ import msgspec
 from copilog.analysis.prices import PriceTable
 from copilog.derive.calibration import Prompt, Sample, calibrate, recorded_calls, sample_of
 from copilog.derive.estimating import Calibration, Range, Tokens, Values, fixed_part, parameters_of, range_of, tokens_of
-from copilog.derive.model_calls import Replay
+from copilog.derive.replayed_calls import Replay
 
 __all__ = ["Estimate", "Prompt", "Sample", "calibrate", "estimate", "recorded_calls", "sample_of"]
 

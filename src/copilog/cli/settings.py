@@ -21,6 +21,7 @@ Kind = TypeVar("Kind")
 
 MOST_BYTES = 1 << 20
 LAST_BILLING_DAY = 28  # every month has it
+SHORTEST_PRIVATE = 2  # characters of a listed word
 
 EXAMPLE = """\
 # Folders to read besides the usual places.
@@ -31,6 +32,8 @@ color = "auto"
 list_limit = 50
 # Exit code 1 when there were bad records.
 strict = false
+# Redact whatever leaves the archive, without --redact: exports, reports, trajectories, answers to agents (MCP).
+redact = false
 # AI credits (or premium requests, see billing) that a billing month has, and the day on which it begins.
 budget = 1900
 billing_day = 1
@@ -47,6 +50,11 @@ discount = 0
 # output = 15.0
 # cache_read = 0.3
 # long = { above = 200000, input = 6.0, output = 22.5 }
+# What redaction replaces besides what it recognises, in any case; hosts and users only as whole words.
+# [private]
+# words = ["Project Heron"]
+# hosts = ["buildbox"]
+# users = ["ana"]
 """
 
 
@@ -71,6 +79,8 @@ class Config:
     billing_day: Value[int] = field(default_factory=lambda: Value(1))
     discount: Value[float] = field(default_factory=lambda: Value(0.0))
     prices: Value[dict[str, Any]] = field(default_factory=lambda: Value({}))
+    redact: Value[bool] = field(default_factory=lambda: Value(False))
+    private: Value[dict[str, list[str]]] = field(default_factory=lambda: Value({}))
 
     @property
     def plan(self) -> Plan:
@@ -139,6 +149,23 @@ PRICES = ("input", "output", "cache_read", "cache_write")
 A_PRICE = "must be a number from 0: dollars for a million tokens"
 LONG = "above, input and output, and may have cache_read and cache_write"
 
+
+def _private_problem(given: Any) -> str | None:
+    import msgspec
+
+    from copilog.redaction import Private
+
+    try:
+        listed = msgspec.convert(given, dict[str, list[str]])
+    except msgspec.ValidationError as error:
+        return f"cannot be read: {error}"
+    unknown = [name for name in listed if name not in Private._fields]
+    if unknown:
+        return f"cannot be read: unknown list {unknown[0]}; known are {', '.join(Private._fields)}"
+    short = [text for texts in listed.values() for text in texts if len(text.strip()) < SHORTEST_PRIVATE]
+    return f"has {short[0]!r}, which is too short: it would be replaced in every text" if short else None
+
+
 # What is wrong with a value, in words; None if nothing is.
 CHECKS: dict[str, Callable[[Any], str | None]] = {
     "billing": lambda given: None if given in ("credits", "requests") else 'must be "credits" or "requests"',
@@ -152,6 +179,7 @@ CHECKS: dict[str, Callable[[Any], str | None]] = {
         None if _is_number(given) and 0 <= given < 1 else "must be a number from 0 and below 1: 0.1 is a tenth"
     ),
     "prices": _price_problem,
+    "private": _private_problem,
 }
 
 

@@ -168,7 +168,7 @@ def _show_as_model(settings: Settings, chosen: Chosen, model: str, as_json: bool
 
     before = [row for row in spend_by(chosen, "total") if row.name == "total"]
     same = as_if(chosen, model)
-    rows = [*before, *([] if not before else [_named(same, f"with {model}")])]
+    rows = [*before, *([] if not before else [_with_name(same, f"with {model}")])]
     if as_json:
         print_json(rows)
         return
@@ -179,7 +179,7 @@ def _show_as_model(settings: Settings, chosen: Chosen, model: str, as_json: bool
     print_table(settings, rows, title="as it was, and with another model", columns=columns)
 
 
-def _named(row: SpendRow, name: str) -> SpendRow:
+def _with_name(row: SpendRow, name: str) -> SpendRow:
     """Return the row of another model under a name, without the recorded credits and premium requests."""
     import msgspec
 

@@ -29,7 +29,7 @@ from copilog.derive.estimating import (
     tokens_of,
     written_part,
 )
-from copilog.derive.model_calls import Kind, Replay, Replays
+from copilog.derive.replayed_calls import Kind, Replay, Replays
 from copilog.model import Conversation, Turn, Usage
 
 SHUTDOWN, WHOLE_TURN = "session.shutdown", "request"

@@ -11,12 +11,12 @@ from copilog.identity.order import sequence_of
 from copilog.identity.traces import CLI_LOGS, EARLIER, FILE, LOG, Trace, is_newer, name_of, names_of, own_name
 from copilog.identity.turn_views import Group, View
 from copilog.model import AnyPart, Conversation, Notice
+from copilog.model.recorded_names import LEFT_OUT
 
 REASONS = ("removed", "replaced", "rewound", "undone", "hidden", "absent")  # in order of precedence
 # Conclusions from other traces, which are drawn again; a rewind in a program's own stream is "removed".
 CONCLUDED = frozenset({"absent", "rewound"})
 REWIND = "rewind"
-LEFT_OUT = "left_out_of_later_prompts"  # key that traces of the extension set for a turn
 
 
 def superseded_in(order: list[Group], traces: dict[str, Trace], emptied_at: datetime | None = None) -> dict[int, str]:

@@ -24,11 +24,9 @@ import msgspec
 from copilog.derive.calls import TurnsOfCalls, unrecorded
 from copilog.derive.helper_usage import helper_of
 from copilog.model import Conversation, Turn, Usage
+from copilog.model.recorded_names import COMPACTION, SHUTDOWN, USAGE_RECORD
 from copilog.store.message_counts import HELPERS, NOWHERE, MessageCounts, Slot
 from copilog.store.recorded import (
-    COMPACTION,
-    RECORD,
-    SHUTDOWN,
     TOKENS,
     Counted,
     caller_of,
@@ -73,7 +71,7 @@ class Accounts:
         accounts = [self.turns, *self.calls, *(_accounts_of_session(whole) if whole else ())]
         accounts = [account for account in accounts if account.rows]
         self.chosen: Account | None = max(accounts, key=Account.rank, default=None)
-        if any(usage.source == RECORD for _, usage in self.turns.rows):
+        if any(usage.source == USAGE_RECORD for _, usage in self.turns.rows):
             self.chosen = self._of_records(conversation, talk)
         self.aside = [*self._compactions(logged, talk), *self._helpers(whole)] if whole else []
 
@@ -82,11 +80,11 @@ class Accounts:
 
         The totals of a fork include those of its parent, so they add nothing.
         """
-        records = [(slot, usage) for slot, usage in self.turns.rows if usage.source == RECORD]
+        records = [(slot, usage) for slot, usage in self.turns.rows if usage.source == USAGE_RECORD]
         records += [
-            (NOWHERE, usage) for usage in conversation.usage if usage.source == RECORD and usage.scope == "call"
+            (NOWHERE, usage) for usage in conversation.usage if usage.source == USAGE_RECORD and usage.scope == "call"
         ]
-        of_store = [row for account in self.calls for row in account.rows if row[1].source != RECORD]
+        of_store = [row for account in self.calls for row in account.rows if row[1].source != USAGE_RECORD]
         lost = unrecorded([usage for _, usage in of_store], [usage for _, usage in records])
         rows = records + [(slot, usage) for slot, usage in of_store if any(usage is one for one in lost)]
         is_fork = any(relation.kind == FORK for relation in conversation.relations)

@@ -19,7 +19,7 @@ import msgspec
 
 from copilog.derive.calibration import Prompt, Sample, calibrate, sample_of
 from copilog.derive.estimating import DEFAULTS, Calibration, Range
-from copilog.derive.model_calls import Replay, Replays
+from copilog.derive.replayed_calls import Replay, Replays
 from copilog.model import Conversation
 from copilog.store.calibration import CalibrationRow, calibration_of
 from copilog.store.database import transaction

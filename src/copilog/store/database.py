@@ -295,6 +295,17 @@ def map_file(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
 
 
+@contextmanager
+def unmapped(connection: sqlite3.Connection) -> Iterator[None]:
+    """Read a large value without mapping the file, of which all pages that are read would count as memory."""
+    (size,) = connection.execute("PRAGMA mmap_size").fetchone() or (0,)
+    connection.execute("PRAGMA mmap_size = 0")
+    try:
+        yield
+    finally:
+        connection.execute(f"PRAGMA mmap_size = {size}")
+
+
 # --- migrations -----------------------------------------------------------------------------------------------------
 
 

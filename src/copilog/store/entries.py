@@ -15,10 +15,10 @@ import msgspec
 from copilog import jsonio
 from copilog.derive import agent_name, has_nothing, model_of, superseded_indexes, without_superseded
 from copilog.derive.failures import has_failed
-from copilog.derive.model_calls import Replays
 from copilog.derive.models import model_of_message
 from copilog.derive.outcomes import count_failures
 from copilog.derive.prompts import queued_keys
+from copilog.derive.replayed_calls import Replays
 from copilog.model import Conversation, Turn, title_of
 from copilog.store import details
 from copilog.store.calibrating import sample_rows

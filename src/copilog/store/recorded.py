@@ -6,14 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from copilog.model import Usage
+from copilog.model.recorded_names import AFTER_SHUTDOWN, COPIED_BY_FORK, OF_KILLED_RUNS
 from copilog.store.details import LARGEST_NUMBER
 from copilog.store.message_counts import Slot
 
 TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
-SHUTDOWN, COMPACTION = "session.shutdown", "session.compaction_complete"
-RECORD = "session.usage_record"
-AFTER_SHUTDOWN = "after the last shutdown"
-WITHOUT_AN_END = frozenset({"runs that were killed", "the run that the fork copied"})
+WITHOUT_AN_END = frozenset({OF_KILLED_RUNS, COPIED_BY_FORK})
 
 Counted = tuple[Slot, Usage]  # recorded numbers, and the turn and sub-agent that they belong to
 

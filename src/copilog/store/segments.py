@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from copilog.model import Usage
+from copilog.model.recorded_names import SHUTDOWN
 from copilog.store.message_counts import MessageCounts
 from copilog.store.recorded import (
-    SHUTDOWN,
     Counted,
     count_of,
     has_tokens,

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from copilog.derive.model_calls import Replays
+from copilog.derive.replayed_calls import Replays
 from copilog.model import Conversation, Usage
 from copilog.store.accounts import Account, Accounts
+from copilog.store.call_counts import calls_by_turn
 from copilog.store.costs import add_costs
 from copilog.store.estimated_spend import estimate_of, replayed_calls
 from copilog.store.message_counts import NOWHERE, MessageCounts, Slot
-from copilog.store.model_calls import model_calls
 from copilog.store.payers import Payers
 from copilog.store.recorded import is_of_cut_off_run, tokens_of
 from copilog.store.rows import SpendRow
@@ -45,9 +45,9 @@ def spends_of(
     tokens = Tokens(talk, accounts, rows)
     tokens.add()
     add_costs(talk, accounts, rows, conversation.usage)
-    tokens.add_aside()
+    tokens.add_outside_account()
     tokens.add_estimates(conversation, replays or Replays(conversation))
-    rows.add_calls(model_calls(talk, accounts))
+    rows.add_calls(calls_by_turn(talk, accounts))
     ended_at = time_text(conversation.updated_at or conversation.started_at)
     return list(rows.rows(ended_at, Payers(conversation, rows.costs())))
 
@@ -100,7 +100,7 @@ class Tokens:
         if "output" in numbers:
             self._with_output.add(turn)
 
-    def add_aside(self) -> None:
+    def add_outside_account(self) -> None:
         """Add the tokens outside the account. The session's credits include the cost of compactions."""
         for slot, usage in self._accounts.aside:
             self._rows.add(slot, usage.model, usage.source, "recorded", tokens_of(usage))

@@ -7,10 +7,11 @@ from typing import Any
 from copilog.derive.forks import FORK_NOTICE, child_in, parent_in
 from copilog.fields import Json, rest, take_dict, take_str, take_strings
 from copilog.model import CustomAgent, Message, Mode, Notice, Relation, Skill, TurnError, Unknown, Workspace
+from copilog.model.recorded_names import USAGE_RECORD
 from copilog.sources.cli.event import Event, notes_in, take_iso
 from copilog.sources.cli.reader import Reader
 from copilog.sources.cli.turns import is_of_subagent
-from copilog.sources.cli.usage import OF_CALL, OF_RECORD
+from copilog.sources.cli.usage import OF_CALL
 from copilog.sources.cli.user_messages import add_skill, mode_named
 
 # Messages of the program itself: one notice for each event that is neither a message nor a tool call.
@@ -333,7 +334,7 @@ def usage_record(reader: Reader, event: Event) -> None:
     if event.data or event.rest:
         usage["record"] = event.extra()
     turn = reader.turns.current or (reader.turns.all[-1] if reader.turns.all else None)
-    reader.meter.add_call(usage, turn, OF_RECORD, parent)
+    reader.meter.add_call(usage, turn, USAGE_RECORD, parent)
 
 
 def title_changed(reader: Reader, event: Event) -> None:

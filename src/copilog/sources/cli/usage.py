@@ -10,6 +10,14 @@ import msgspec
 
 from copilog.fields import Json, rest, take_dict, take_int, take_number, take_str
 from copilog.model import Turn, Usage
+from copilog.model.recorded_names import (
+    AFTER_SHUTDOWN,
+    COMPACTION,
+    COPIED_BY_FORK,
+    OF_KILLED_RUNS,
+    SHUTDOWN,
+    USAGE_RECORD,
+)
 
 # The totals of a session, from the summaries that are written when the program ends. A log has one summary for
 # each time the program ran. In older logs each counts from zero, so they add up; in newer ones each holds all that
@@ -22,7 +30,6 @@ from copilog.model import Turn, Usage
 NANO = 1e9  # the unit of account is a billionth of a credit
 CREDITS_STATUS, UNAVAILABLE = "aiCreditsStatus", "unavailable"
 _CREDITS = "totalNanoAiu"
-SOURCE = "session.shutdown"
 _TOKENS = {
     "inputTokens": "input",
     "outputTokens": "output",
@@ -218,7 +225,7 @@ def _part_of_killed(bill: Json, before: Counters, added: Counters) -> Counters:
 
 def _usage_of(model: str, total: Counters, runs: list[Counters]) -> Usage:
     """Return the usage of one model. Its share of the bill is in `extra`, as the bill counts once, for the session."""
-    usage = Usage(model=model, scope="session", source=SOURCE)
+    usage = Usage(model=model, scope="session", source=SHUTDOWN)
     for name, field in _TOKENS.items():
         setattr(usage, field, _integer(total.get((model, name))))
     nano = total.get((model, _CREDITS))
@@ -260,11 +267,7 @@ def _integer(value: float | None) -> int | None:
 
 OF_MESSAGE = "assistant.message"
 OF_CALL = "assistant.usage"
-OF_RECORD = "session.usage_record"
-OF_COMPACTION = "session.compaction_complete"
 OF_RESULT = "result"
-AFTER_SHUTDOWN, OF_KILLED_RUNS = "after the last shutdown", "runs that were killed"
-COPIED_BY_FORK = "the run that the fork copied"
 TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
 
 
@@ -321,7 +324,7 @@ class Meter:
 
         In a record each call has the multiplier of its model, but only calls that the user started cost a request.
         """
-        is_asked = source != OF_RECORD or data.get("initiator") in (None, "user")
+        is_asked = source != USAGE_RECORD or data.get("initiator") in (None, "user")
         usage = Usage(
             input=take_int(data, "inputTokens"),
             output=take_int(data, "outputTokens"),
@@ -351,7 +354,7 @@ class Meter:
             model=take_str(used, "model"),
             credits=_credits_of(used),
             scope="call",
-            source=OF_COMPACTION,
+            source=COMPACTION,
         )
         usage.extra = rest(used)
         self.compactions.append(usage)
@@ -390,7 +393,7 @@ class Meter:
 
     def _recorded(self, answers: list[Usage], calls: list[Usage]) -> list[Usage]:
         """Return calls as they were recorded one by one, or the answers if none was."""
-        return [usage for usage in calls if usage.source == OF_RECORD] or calls or answers
+        return [usage for usage in calls if usage.source == USAGE_RECORD] or calls or answers
 
     def code_changes(self) -> Json | None:
         """Return how many lines were added and removed, and in which files."""
@@ -410,7 +413,7 @@ class Meter:
         covers = AFTER_SHUTDOWN if self.shutdowns else "the whole log"
         made += _sums(self._recorded(self._tail, self._calls), covers)
         premium = totals.premium_requests
-        source = SOURCE if self.shutdowns else "session.usage_checkpoint"
+        source = SHUTDOWN if self.shutdowns else "session.usage_checkpoint"
         if premium is None and self.result is not None:
             premium, source = take_number(dict(self.result), "premiumRequests"), OF_RESULT
         if premium is not None or totals.credits is not None:

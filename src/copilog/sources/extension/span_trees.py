@@ -11,6 +11,7 @@ from copilog import jsonio, tags
 from copilog.errors import BadRecord
 from copilog.fields import Json, ms_between, rest, take_str
 from copilog.model import UNASKED, Message, ResultItem, SubAgent, ToolCall, ToolResult, Turn
+from copilog.model.recorded_names import LEFT_OUT
 from copilog.sources.extension.genai_messages import CUT, is_cut, without_cut_mark
 from copilog.sources.extension.spans import (
     AGENT,
@@ -378,9 +379,6 @@ def _belongs_to(current: Outline, tree: Tree) -> bool:
 # traces of the extension contain them, and nothing in them records that they were replaced. But the prompt of a later
 # turn repeats the conversation so far, and lacks them. It may lack turns for want of space, too, so this alone decides
 # nothing: `identity.superseding` checks whether the session file lacks the turn as well.
-
-
-LEFT_OUT = "left_out_of_later_prompts"  # in the extra of a turn
 
 
 class PromptedTurn(NamedTuple):

@@ -12,7 +12,7 @@ from copilog.store.spend_rows import Calls
 from copilog.store.spreading import whole_shares
 
 
-def model_calls(talk: MessageCounts, accounts: Accounts) -> Counter[Calls]:
+def calls_by_turn(talk: MessageCounts, accounts: Accounts) -> Counter[Calls]:
     """Count calls by turn, sub-agent and model: from records of calls, else rounds, else a share of a run's totals."""
     counted: Counter[Calls] = Counter()
     of_account = accounts.chosen.rows if accounts.chosen is not None else []

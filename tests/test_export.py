@@ -6,6 +6,7 @@ import base64
 import hashlib
 import re
 import sys
+import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
@@ -381,11 +382,19 @@ def test_no_title_gives_a_path_outside_the_folder(title: str) -> None:
 # --- formats --------------------------------------------------------------------------------------------------------
 
 
+def unpacked(path: Path) -> bytes:
+    """Return all that a file contains."""
+    if not zipfile.is_zipfile(path):
+        return path.read_bytes()
+    with zipfile.ZipFile(path) as packed:
+        return b"\n".join(packed.read(name) for name in packed.namelist())
+
+
 @pytest.mark.parametrize("kind", formats(), ids=lambda kind: kind.name)
 def test_a_format_of_the_registry_writes_a_conversation_and_is_offered(kind: Format, tmp_path: Path) -> None:
     conversation = a_conversation()
     done = write(chosen_of([conversation]), kind, tmp_path / f"one{kind.ending}", Making(by=MADE_BY))
-    content = b"".join(path.read_bytes() for path in done.paths)
+    content = b"".join(unpacked(path) for path in done.paths)
     help_text = next(option for option in export_command.params if option.name == "format_name")
 
     assert kind.shape == "dataset" or b"Fix the tide table" in content or b"It is **done**." in content

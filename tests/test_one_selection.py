@@ -216,7 +216,7 @@ def by_export(path: Path, fields: Fields) -> int:
     options = options_of(fields) or ["--since=2000"]
     told = run("export", "-f", "markdown", "-o", target, "--archive", path, "--no-scan", *options)
     assert told.code == 0, told.err
-    return len(list(target.iterdir()))
+    return len(list(target.glob("2*.md")))
 
 
 def by_library(path: Path, fields: Fields) -> set[str]:

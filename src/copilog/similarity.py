@@ -8,14 +8,21 @@ evidence is `doubtful`.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Literal, NamedTuple
 
+from copilog.derive.prompts import PROMPTS_ONLY
 from copilog.model import Conversation, Turn, prose_of
 
 SAME_MOMENT_SECONDS = 120
 DISTINCTIVE_LENGTH = 24  # shorter prompts ("continue", "fix it") are common
+
+IMPORTED = "imported"  # the mark of a session that a program made from a file
+# The id of a request that had none, as copilog names it in an export: of version 5, where VS Code's own have 4.
+GIVEN_GLOB = "request_????????-????-5*"
+_GIVEN = re.compile(r"request_[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 Verdict = Literal["same", "doubtful", "different"]
 
@@ -28,12 +35,16 @@ class TurnPrint(NamedTuple):
     length: int
     answer: str
     at: datetime | None
+    is_superseded: bool = False
 
 
 class Fingerprint(NamedTuple):
     """The fields by which a conversation is compared: its turns, in order."""
 
     turns: tuple[TurnPrint, ...]
+    is_named: bool = False  # whether it has an id of its own
+    is_imported: bool = False  # whether its program records that it was imported
+    is_history: bool = False  # whether it is a list of typed prompts, which belong to any conversation
 
     def lookup_keys(self) -> Iterator[str]:
         """Yield the keys that find the same conversation: all its ids, and the text of its first prompt."""
@@ -65,18 +76,32 @@ def fingerprint_of(conversation: Conversation) -> Fingerprint:
         tuple(
             _turn_print(turn, "".join(asked.get(turn.index, [])), "".join(answered.get(turn.index, [])))
             for turn in conversation.turns
-        )
+        ),
+        is_named=conversation.native_id is not None,
+        is_imported=is_imported(conversation),
+        is_history=PROMPTS_ONLY in conversation.marks,
     )
 
 
 def _turn_print(turn: Turn, asked: str, answered: str) -> TurnPrint:
     words = plain(asked)
-    return TurnPrint(ids_of(turn), _digest(words), len(words), _digest(plain(answered)), turn.timing.started_at)
+    answer, at = _digest(plain(answered)), turn.timing.started_at
+    return TurnPrint(ids_of(turn), _digest(words), len(words), answer, at, turn.superseded is not None)
 
 
 def ids_of(turn: Turn) -> frozenset[str]:
     """Return the ids of a turn: of its request and of its answer."""
     return frozenset(name for name in (turn.request_id, turn.response_id, _telemetry_id(turn)) if name)
+
+
+def is_imported(conversation: Conversation) -> bool:
+    """Return whether a session was made from a file: its program records that, or it has ids that copilog gave."""
+    return IMPORTED in conversation.marks or any(map(has_given_id, conversation.turns))
+
+
+def has_given_id(turn: Turn) -> bool:
+    """Return whether the id of a request is one that copilog gave it in an export."""
+    return turn.request_id is not None and _GIVEN.fullmatch(turn.request_id) is not None
 
 
 def _telemetry_id(turn: Turn) -> str | None:
@@ -106,8 +131,35 @@ def compare(one: Fingerprint, other: Fingerprint) -> Likeness:
     short, long = sorted((one, other), key=lambda fingerprint: len(fingerprint.turns))
     if not short.turns:
         return Likeness("different", "one of them has no turns")
+    if one.is_named and other.is_named:
+        return _by_beginning(one, other)
     by_ids = _by_ids(short, long)
     return by_ids if by_ids is not None else _by_texts(short, long)
+
+
+def _by_beginning(one: Fingerprint, other: Fingerprint) -> Likeness:
+    """Return whether one of two sessions was imported from the other: their first turns are the same.
+
+    Programs give an imported session another id. VS Code keeps the ids of its requests; where they are new, the program
+    has to record that it was an import, and the texts are compared.
+    """
+    if one.is_history or other.is_history:
+        return Likeness("different", "one of them is a history of prompts")
+    pairs = list(zip(_that_count(one), _that_count(other), strict=False))
+    shared = next((at for at, (mine, theirs) in enumerate(pairs) if mine.ids.isdisjoint(theirs.ids)), len(pairs))
+    if shared:
+        return Likeness("same", f"both begin with the same {shared} turns, by their ids")
+    if not (one.is_imported or other.is_imported):
+        return Likeness("different", "sessions of other ids, with requests of other ids")
+    shared = next((at for at, (mine, theirs) in enumerate(pairs) if mine.words != theirs.words), len(pairs))
+    length = sum(mine.length for mine, _ in pairs[:shared])
+    if length < DISTINCTIVE_LENGTH or not any(mine.answer == theirs.answer for mine, theirs in pairs[:shared]):
+        return Likeness("different", "an import with other words")
+    return Likeness("same", f"one was imported, and both begin with the same words in {shared} turns")
+
+
+def _that_count(fingerprint: Fingerprint) -> list[TurnPrint]:
+    return [turn for turn in fingerprint.turns if not turn.is_superseded]
 
 
 def _by_ids(short: Fingerprint, long: Fingerprint) -> Likeness | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from copilog.cli.json_output import json_text
+from copilog.exports.json_text import json_text
 from copilog.store.archive import Archive
 from tests.cli.homes import Home, entry, move_in, run, session
 

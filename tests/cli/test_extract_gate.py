@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from copilog import patterns
-from copilog.cli.json_output import with_escapes
+from copilog.exports.json_text import with_escapes
 from tests.cli.homes import Outcome, run
 from tests.telemetry.streams import assistant, snapshot, system, user, write_lines
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from copilog.analysis.plans import Plan
+from copilog.store.match_candidates import SHORTEST_UNIQUE_ID
 from copilog.store.schema import UNANSWERED
 from copilog.store.selection import Selection, where
 from copilog.store.times import text_of
@@ -30,7 +31,6 @@ __all__ = ["NO_TURN", "Chosen", "Selection", "choose"]
 
 NO_TURN = -1
 TABLES = ("chosen", "chosen_turn")
-SHORTEST_UNIQUE_ID = 20
 
 
 class Chosen:

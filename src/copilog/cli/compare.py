@@ -18,8 +18,9 @@ from copilog.cli.comparison_output import (
     print_positions,
     report_repeats,
 )
-from copilog.cli.json_output import json_text, print_json
+from copilog.cli.json_output import print_json
 from copilog.cli.ledger_output import ledger_entry, print_bad_records, print_columns, reading_bar, safe_line
+from copilog.exports.json_text import json_text
 from copilog.trajectory_compare import (
     Comparison,
     Difference,

@@ -94,6 +94,7 @@ Examples:
 )
 @redact_option
 @review_option
+@click.option("--no-annotations", is_flag=True, default=None, help="Without stars, labels and notes (bundle).")
 @json_option
 @pass_settings
 @selects
@@ -174,10 +175,10 @@ def _chosen(
 ) -> tuple[Chosen, Counter[str] | None]:
     """Return what is to be written, and what was replaced in it if it is redacted."""
     from copilog.exports.chosen import chosen_in, held
-    from copilog.store.calibrating import parameters_of
 
+    chosen = chosen_in(archive, ids)
     if not is_redacted:
-        return chosen_in(archive, ids), None
+        return chosen, None
 
     own = None if settings.reads_disk() else archive.path
     if is_reviewed:
@@ -186,8 +187,9 @@ def _chosen(
         found = redactor_for(settings, True, own)
         assert found is not None
         redactor = found
-    chosen = open_files.enter_context(held(redacted_conversations(archive, ids, redactor, default_jobs())))
-    return chosen._replace(calibration=parameters_of(archive.connection)), redactor.counts
+    ids = [each.id for each in chosen.entries]
+    conversations = redacted_conversations(archive, ids, redactor, default_jobs())
+    return open_files.enter_context(held(chosen, conversations, redactor)), redactor.counts
 
 
 # --- output ---------------------------------------------------------------------------------------------------------

@@ -21,8 +21,9 @@ from copilog.cli.common import (
     printable,
     strict_option,
 )
-from copilog.cli.json_output import print_json, with_escapes
+from copilog.cli.json_output import print_json
 from copilog.cli.redacting import print_replaced, redact_option, redactor_for
+from copilog.exports.json_text import with_escapes
 
 if TYPE_CHECKING:
     from copilog.diagnostics import Ledger

@@ -10,9 +10,9 @@ import click
 
 from copilog.cli.archives import reads_archive, searched_archive
 from copilog.cli.common import COUNT, Settings, json_option, one_line, pass_settings, plural
-from copilog.cli.json_output import json_text
 from copilog.cli.selection_options import selects
 from copilog.diagnostics import Report
+from copilog.exports.json_text import json_text
 
 if TYPE_CHECKING:
     from copilog.analysis import Selection

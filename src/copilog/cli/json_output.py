@@ -2,71 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from typing import Any
 
 import click
 
-# JSON escapes C0 codes, but not other characters that control a terminal: C1 codes, DEL, line separators, and marks
-# that change the text direction. They occur only inside strings, where an escape means the same.
-_OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-
-
-LARGE_BYTES = 16 << 20  # characters of a document that is printed in pieces
-PIECE_BYTES = 1 << 20
-
-
-def json_text(value: Any, *, is_compact: bool = False) -> str:
-    """Return a value as JSON without characters that control a terminal; decoding it gives the same value."""
-    import msgspec
-
-    try:
-        data = msgspec.json.encode(value)
-        text = (data if is_compact else msgspec.json.format(data, indent=2)).decode()
-    except UnicodeEncodeError:  # a file name that is not UTF-8, which only escapes can express
-        import json
-
-        text = json.dumps(msgspec.to_builtins(value), indent=None if is_compact else 2)
-    return text if text.isascii() and "\x7f" not in text else with_escapes(text)
-
-
-def with_escapes(text: str) -> str:
-    """Return the JSON with escapes for all characters that control a terminal."""
-    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+from copilog.exports.json_text import document_pieces, json_text
 
 
 def print_json(value: Any, *, is_compact: bool = False, err: bool = False) -> None:
     """Print a value as an indented document, or as one line."""
-    import msgspec
-
-    try:
-        data = msgspec.json.encode(value)
-    except UnicodeEncodeError:
-        data = b""
-    if is_compact or len(data) < LARGE_BYTES:
-        click.echo(json_text(value, is_compact=is_compact), err=err)
+    if is_compact:
+        click.echo(json_text(value, is_compact=True), err=err)
         return
-    for piece in indented_pieces(data):
-        text = piece.decode()
-        click.echo(text if text.isascii() and "\x7f" not in text else with_escapes(text), err=err, nl=False)
+    for piece in document_pieces(value):
+        click.echo(piece, err=err, nl=False)
     click.echo(err=err)
-
-
-def indented_pieces(data: bytes | memoryview, indent: str = "") -> Iterator[bytes]:
-    """Yield indented JSON in pieces, so that a long document is not copied in memory."""
-    import msgspec
-
-    is_object = bytes(data[:1]) == b"{"
-    if len(data) < PIECE_BYTES or not (is_object or bytes(data[:1]) == b"["):
-        yield msgspec.json.format(bytes(data), indent=2).replace(b"\n", f"\n{indent}".encode())
-        return
-    below = indent + "  "
-    values: Any = msgspec.json.decode(data, type=dict[str, msgspec.Raw] if is_object else list[msgspec.Raw])
-    separator = f"\n{below}".encode()
-    yield b"{" if is_object else b"["
-    for item in values.items() if is_object else values:
-        yield separator + (msgspec.json.encode(item[0]) + b": " if is_object else b"")
-        yield from indented_pieces(memoryview(item[1] if is_object else item), below)
-        separator = f",\n{below}".encode()
-    yield f"\n{indent}".encode() + (b"}" if is_object else b"]")

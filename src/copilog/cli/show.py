@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 WIDEST = 120  # longer lines are hard to read
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-FILE_ENDINGS = (".json", ".jsonl", ".vscdb", ".db")
+FILE_ENDINGS = (".json", ".jsonl", ".vscdb", ".db", ".zip")
 
 _TURNS = re.compile(r"(\d+)(?:-(\d+))?")
 

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from copilog.cli.common import one_line, short_id
-from copilog.cli.json_output import json_text
+from copilog.exports.json_text import json_text
 from copilog.view.csv_text import csv_cell
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from copilog.cli.common import Settings, finish, json_option, pass_settings, plural, strict_option, unread_files
-from copilog.cli.json_output import json_text
+from copilog.exports.json_text import json_text
 
 if TYPE_CHECKING:
     from copilog.diagnostics import Report

@@ -13,7 +13,7 @@ from typing import IO, NamedTuple
 import msgspec
 
 from copilog.derive.estimating import DEFAULTS, Calibration
-from copilog.exports.index import Entry, entry, entry_of
+from copilog.exports.index import Added, Entry, entry, entry_of
 from copilog.model import Conversation
 from copilog.redaction import Redactor
 from copilog.store.archive import Archive
@@ -32,7 +32,17 @@ def chosen_in(archive: Archive, ids: Sequence[str]) -> Chosen:
     """Return conversations of an archive."""
     found = archive.summaries(ids)
     rows = [found[each] for each in ids if each in found]
-    entries = [entry(row.id, row.title, row.updated_at or row.started_at, row.turns, row.started_at) for row in rows]
+    entries = [
+        entry(
+            row.id,
+            row.title,
+            row.updated_at or row.started_at,
+            row.turns,
+            row.started_at,
+            Added(row.is_starred, tuple(row.labels), row.note),
+        )
+        for row in rows
+    ]
     return Chosen(entries, archive.get, parameters_of(archive.connection))
 
 
@@ -48,17 +58,20 @@ def redacted(chosen: Chosen, redactor: Redactor | None) -> Iterator[Chosen]:
     if redactor is None:
         yield chosen
         return
-    with held(redactor.value(chosen.get(each.id)) for each in chosen.entries) as found:
-        yield found._replace(calibration=chosen.calibration)
+    with held(chosen, (redactor.value(chosen.get(each.id)) for each in chosen.entries), redactor) as found:
+        yield found
 
 
 @contextmanager
-def held(conversations: Iterable[Conversation]) -> Iterator[Chosen]:
-    """Keep redacted conversations in a temporary file, and return them as what is to be written."""
+def held(chosen: Chosen, conversations: Iterable[Conversation], redactor: Redactor) -> Iterator[Chosen]:
+    """Keep the chosen conversations, redacted, in a temporary file, and return them as what is to be written."""
     with tempfile.TemporaryFile(prefix="copilog-") as file:
         holder = _Holder(file)
-        entries = [holder.add(conversation) for conversation in conversations]
-        yield Chosen(entries, holder.get)
+        entries = [
+            holder.add(conversation)._replace(added=redactor.value(each.added))
+            for each, conversation in zip(chosen.entries, conversations, strict=True)
+        ]
+        yield Chosen(entries, holder.get, chosen.calibration)
 
 
 class _Holder:

@@ -32,6 +32,8 @@ MODULES = {
     "otlp": "copilog.exports.otlp",
     "parquet": "copilog.exports.parquet",
     "csv": "copilog.exports.csv_list",
+    "json": "copilog.exports.json",
+    "bundle": "copilog.exports.bundle",
 }
 NAMES = tuple(MODULES)  # names on the command line
 
@@ -48,7 +50,7 @@ class Making(msgspec.Struct, kw_only=True):
     by: str
     at: datetime | None = None
     options: Options = Options()
-    is_redacted: bool = False  # whether texts of the conversations were replaced
+    is_redacted: bool = False  # whether secrets were replaced in the conversations, so that no file may go with them
     left_out: Omissions = msgspec.field(default_factory=Omissions)
     calibration: Calibration = msgspec.field(default_factory=lambda: DEFAULTS)  # the parameters of estimates
     memory: dict[str, Any] = {}  # what a format remembers from one file of the export to the next

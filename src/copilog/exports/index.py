@@ -13,6 +13,17 @@ from copilog.view.wording import counted, timestamp_text
 LONGEST_TITLE = 200
 
 
+class Added(NamedTuple):
+    """What the user added to a conversation."""
+
+    is_starred: bool = False
+    labels: tuple[str, ...] = ()
+    note: str | None = None
+
+
+NOTHING_ADDED = Added()
+
+
 class Entry(NamedTuple):
     """A line of the index."""
 
@@ -21,6 +32,7 @@ class Entry(NamedTuple):
     moment: datetime | None = None
     turns: int = 0
     started_at: datetime | None = None
+    added: Added = NOTHING_ADDED
 
     @property
     def facts(self) -> str:
@@ -41,7 +53,13 @@ def entry_of(conversation: Conversation) -> Entry:
 
 
 def entry(
-    conversation_id: str, title: str, moment: datetime | None, turns: int, started_at: datetime | None = None
+    conversation_id: str,
+    title: str,
+    moment: datetime | None,
+    turns: int,
+    started_at: datetime | None = None,
+    added: Added = NOTHING_ADDED,
 ) -> Entry:
     """Return a line from the fields of a list."""
-    return Entry(conversation_id, clean_line(title, LONGEST_TITLE) or "(untitled)", moment, turns, started_at or moment)
+    shown = clean_line(title, LONGEST_TITLE) or "(untitled)"
+    return Entry(conversation_id, shown, moment, turns, started_at or moment, added)

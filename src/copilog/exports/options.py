@@ -16,6 +16,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int | None = None  # leave out conversations, or turns, that are longer
     kept_only: bool | None = None  # only turns whose edits were kept
     unique: bool | None = None  # leave out conversations that nearly repeat another one
+    no_annotations: bool | None = None  # leave out stars, labels and notes
     release: str | None = None  # of the program that is to read the files
 
 

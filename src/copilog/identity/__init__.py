@@ -17,7 +17,15 @@ from copilog.derive import unite_titles
 from copilog.identity.alignment import align
 from copilog.identity.conflicts import Texts, lost_values, overruled
 from copilog.identity.edits import join_edits, join_full_results, mark_undone
-from copilog.identity.field_union import conflicts_of, fill, fill_conversation, fill_turn, own_turn, unite_provenance
+from copilog.identity.field_union import (
+    conflicts_of,
+    fill,
+    fill_conversation,
+    fill_turn,
+    leave_out_read_traces,
+    own_turn,
+    unite_provenance,
+)
 from copilog.identity.messages import own_message, unite_inside, unite_messages, without_repeated_checkpoints
 from copilog.identity.order import Fork, forks_in, in_order, numbered
 from copilog.identity.part_order import put_in_order
@@ -33,7 +41,7 @@ from copilog.identity.traces import (
     traces_in,
 )
 from copilog.identity.turn_views import Group, has_answer
-from copilog.model import Branch, Conversation, Message, Turn
+from copilog.model import RECORDED, Branch, Conversation, Message, Turn
 
 __all__ = ["copy_of", "fill", "merge", "together"]
 
@@ -42,6 +50,7 @@ def merge(traces: list[Conversation]) -> Conversation:
     """Return one conversation from all its traces: the leading trace, changed. The others may be changed too."""
     if len(traces) == 1:
         return traces[0]
+    recorded = leave_out_read_traces(traces)
     stale = outdated_traces(traces)
     lead = lead_of(traces, stale)
     others = [trace for trace in traces if trace is not lead]
@@ -64,6 +73,8 @@ def merge(traces: list[Conversation]) -> Conversation:
     for other in others:
         lead.marks += [mark for mark in other.marks if mark not in OF_ONE_TRACE and mark not in lead.marks]
     unite_provenance(lead, others)
+    for place in recorded:  # its turns are listed now
+        place.marks = [mark for mark in place.marks if mark != RECORDED]
     return lead
 
 

@@ -20,7 +20,7 @@ from copilog.identity.conflicts import Texts, overruled
 from copilog.identity.superseding import emptied_at
 from copilog.identity.traces import BROKEN, EARLIER, TORN, has_turns, name_of, traces_in
 from copilog.identity.turn_views import View, by_turn, prompts_in
-from copilog.model import Conversation, Message, Provenance, Text, ToolCall, ToolResult, Turn
+from copilog.model import Conversation, Message, Provenance, Text, ToolCall, ToolResult, Turn, read_traces
 
 BAD_OUTCOMES = frozenset({"failed", "denied", "skipped", "cancelled"})
 DAMAGED = BROKEN | {TORN}
@@ -203,7 +203,7 @@ class _States:
     """The files of the earlier reading in their present state."""
 
     def __init__(self, now: Conversation, places: dict[str, Provenance]) -> None:
-        self.present = {name_of(place) for place in now.provenance}
+        self.present = {name_of(place) for place in read_traces(now)}
         self._provenance = places
         traces = traces_in([now]).values()
         self._damaged = {trace.name for trace in traces if not trace.marks.isdisjoint(DAMAGED)}

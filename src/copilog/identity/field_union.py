@@ -15,7 +15,18 @@ from copilog.identity.contradictions import agrees
 from copilog.identity.part_union import fill_value
 from copilog.identity.traces import EARLIER, OF_ONE_TRACE
 from copilog.identity.turn_views import SAME_TIME
-from copilog.model import Conflict, Conversation, Model, Provenance, Turn, Usage, Value
+from copilog.model import (
+    RECORDED,
+    Conflict,
+    Conversation,
+    Model,
+    Provenance,
+    Turn,
+    Usage,
+    Value,
+    is_recorded,
+    read_traces,
+)
 
 # Fields of a turn in which traces can contradict each other. Ids differ by writer; lists are united.
 CONTESTED = (
@@ -242,6 +253,23 @@ def _fill_workspace(lead: Conversation, other: Conversation) -> None:
             fill(lead.workspace, theirs)
         if not _is_about("workspace", lead.workspace, theirs):
             conflicts_of(other).append(Conflict(field="workspace", value=msgspec.to_builtins(theirs)))
+
+
+def leave_out_read_traces(traces: list[Conversation]) -> list[Provenance]:
+    """Leave out of files of copilog's own the traces that were read themselves; return the traces of these files.
+
+    The other traces that such a file names stay, with a mark, as they were not read.
+    """
+    read = {_key(place) for trace in traces for place in read_traces(trace) if RECORDED not in place.marks}
+    recorded = [trace for trace in traces if is_recorded(trace)]
+    for trace in recorded:
+        own, *named = trace.provenance
+        trace.provenance = [own] + [
+            msgspec.structs.replace(place, marks=sorted({*place.marks, RECORDED}))
+            for place in named
+            if _key(place) not in read
+        ]
+    return [trace.provenance[0] for trace in recorded]
 
 
 def unite_provenance(lead: Conversation, others: list[Conversation]) -> None:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any
 
-from copilog.model import Conversation, Provenance
+from copilog.model import Conversation, Provenance, is_recorded
 
 PARTIAL = frozenset({"stub", "orphan-edits", "resource", "memory", "todos", "rewind", "prompts-only", "helpers-only"})
 # Marks of traces that repeat a conversation with less detail than its own file: they fill gaps and never lead.
@@ -88,6 +88,8 @@ def name_of(place: Provenance) -> str:
 
 def names_of(conversation: Conversation, turn_names: list[str]) -> list[str]:
     """Return the names of the traces that have a turn: those it lists, else the only one of the conversation."""
+    if is_recorded(conversation):
+        return [own_name(conversation)]  # what the file lists was not read
     return turn_names or [own_name(conversation)]
 
 
@@ -192,7 +194,7 @@ def is_newer(newer: Provenance, newer_last: datetime | None, older: Provenance, 
         return False
     if older.source == STATE:
         return True
-    if {newer.source, older.source} != {LOG, FILE}:
+    if {newer.source, older.source} != {LOG, FILE} or PurePath(newer.path).stem != PurePath(older.path).stem:
         return False
     file, file_last, log, log_last = (
         (newer, newer_last, older, older_last) if newer.source == FILE else (older, older_last, newer, newer_last)

@@ -23,18 +23,20 @@ NAMELESS = tuple(source.name for source in SOURCES if source.is_nameless)
 class Group:
     """A conversation of the archive; its parts are loaded on first use."""
 
-    def __init__(self, connection: sqlite3.Connection, row: StoredState) -> None:
+    def __init__(self, connection: sqlite3.Connection, row: StoredState, *, is_imported: bool = False) -> None:
         self.connection = connection
+        self._is_imported = is_imported
         self.number, self.id, self.messages, self.is_compared = row
 
     @cached_property
     def _loaded(self) -> tuple[bool, dict[str, Fingerprint]]:
         members = members_of(self.connection, self.id)
         own = members[self.id]
-        return own.native_id is None and own.source in NAMELESS, prints_of(members)
+        return self._is_imported or (own.native_id is None and own.source in NAMELESS), prints_of(members)
 
     @property
     def is_nameless(self) -> bool:
+        """Return whether it may be a part of another one: it has no id, or one that its program gave an import."""
         return self._loaded[0]
 
     @property
@@ -61,10 +63,13 @@ class Regrouping(NamedTuple):
 class Comparison:
     """Conversations without an id, and those that may be the same as each, unless all were compared before."""
 
-    def __init__(self, connection: sqlite3.Connection, numbers: Collection[int]) -> None:
-        self._candidates = similar_conversations(connection, numbers, DISTINCTIVE_LENGTH)
+    def __init__(self, connection: sqlite3.Connection, numbers: Collection[int], imports: Collection[int] = ()) -> None:
+        self._candidates = similar_conversations(connection, {*numbers, *imports}, DISTINCTIVE_LENGTH)
         everybody = self._candidates.keys() | {other for near in self._candidates.values() for other in near}
-        self._groups = {number: Group(connection, stored_state(connection, number)) for number in everybody}
+        self._groups = {
+            number: Group(connection, stored_state(connection, number), is_imported=number in imports)
+            for number in everybody
+        }
 
     def regroupings(self) -> Iterator[Regrouping]:
         """Yield where the parts belong, for each cluster of similar conversations."""
@@ -123,9 +128,12 @@ class Comparison:
 
 
 def _by_the_longest(prints: dict[str, Fingerprint]) -> dict[str, str]:
-    """Assign to the longest all that are the same as it; then repeat with the longest of the rest."""
+    """Assign to the longest all that are the same as it; then repeat with the longest of the rest.
+
+    An import has an id, so that it comes before all without one.
+    """
     homes: dict[str, str] = {}
-    for name in sorted(prints, key=lambda name: (-len(prints[name].turns), name)):
+    for name in sorted(prints, key=lambda name: (not prints[name].is_named, -len(prints[name].turns), name)):
         if name in homes:
             continue
         homes[name] = name

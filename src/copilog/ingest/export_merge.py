@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from copilog import identity
 from copilog.derive import conclude
+from copilog.ingest.imports import add_import
 from copilog.model import Conversation, Relation
 from copilog.similarity import Fingerprint, Likeness, compare, fingerprint_of
 from copilog.store.parts import DOUBT, without_doubts
@@ -35,9 +36,12 @@ def fitting(name: str, prints: Prints) -> set[str]:
 def merge_members(name: str, members: Mapping[str, Conversation], doubts: Iterable[Relation]) -> Conversation:
     """Merge all parts into the conversation with this id. The parts are changed."""
     native_id = members[name].native_id
+    imports = [part for part in sorted(members) if part != name and members[part].native_id is not None]
     for member in members.values():
         member.relations = without_doubts(member)
-    whole = identity.merge([members[part] for part in sorted(members)])
+    whole = identity.merge([members[part] for part in sorted(members) if part not in imports])
+    for part in imports:
+        add_import(whole, members[part])
     whole.id, whole.native_id = name, native_id
     conclude(whole)
     return with_doubts(whole, (doubt for doubt in doubts if doubt.other_id not in members))

@@ -11,20 +11,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from copilog import identity
 from copilog.derive import conclude
 from copilog.derive.prompts import HISTORIES, keys_by_turn, linked_keys, owners_of, with_former, without_linked
 from copilog.identity.earlier import was_emptied, with_earlier
 from copilog.ingest.archive_matches import NAMELESS, Comparison, Group, Regrouping
 from copilog.ingest.export_merge import fitting, merge_members, prints_of, with_doubts
 from copilog.ingest.forks import mark_stored_prompts_of_forks
+from copilog.ingest.imports import add_import, is_lossy_export
 from copilog.intake.folders import is_gone
-from copilog.model import Conversation, Relation
+from copilog.model import Conversation, Relation, is_recorded, read_traces
+from copilog.similarity import GIVEN_GLOB, IMPORTED
 from copilog.store.annotations import move
 from copilog.store.archive import Archive
 from copilog.store.database import transaction
 from copilog.store.documents import conversation_from, stored_conversation
 from copilog.store.entries import Entry, entry_of
-from copilog.store.match_candidates import mark_compared, nameless, uncompared
+from copilog.store.match_candidates import caller_of, exported_subagents, imported, mark_compared, nameless, uncompared
 from copilog.store.parts import (
     DOUBT,
     conversations_doubting,
@@ -44,6 +47,8 @@ from copilog.store.parts import (
 from copilog.store.prompts import histories, histories_near, owners_with
 from copilog.store.units import forget_reading, merged_by_part
 from copilog.store.writing import Outcome, absorb, lacks_something_stored, replace_rows
+
+ATIF = "atif"
 
 
 class Joined(NamedTuple):
@@ -72,6 +77,8 @@ class Joining:
         """Store a reading; return what was stored: for a part, the merged conversation."""
         if entry.row.source in HISTORIES:
             entry = self._without_linked_prompts(entry)
+        if entry.row.source == ATIF and caller_of(self.connection, entry.row.native_id or ""):
+            return "unchanged", entry  # copilog exported it with its conversation, which is here
         if entry.id not in self._special:
             entry = self._with_earlier(entry)
             return self.archive.put(entry, signature, is_united=bool(entry.turns)), entry
@@ -101,7 +108,7 @@ class Joining:
         if not entry.turns and not was_emptied(now):
             is_emptied = _paths_of([before]) <= _paths_of([now])
             return entry_of(before) if before.turns and is_emptied else entry
-        united = with_earlier(now, before, is_gone=is_gone)
+        united = _united(now, before)
         conclude(united)
         return entry_of(united)
 
@@ -166,11 +173,23 @@ class Joining:
         if not uncompared(self.connection):
             return []
         with transaction(self.connection):
-            joined = self._join_nameless() if nameless(self.connection, NAMELESS) else []
+            joined = self._join_nameless() if any(self._nameless_and_imports()) else []
+            joined += self._absorb_subagents()
             self._link_prompts()
             mark_stored_prompts_of_forks(self.connection, uncompared(self.connection))
             mark_compared(self.connection)
         self._update_checked()
+        return joined
+
+    def _absorb_subagents(self) -> list[Joined]:
+        """Delete sub-agents of exports whose conversation was stored since, as it has them."""
+        joined: list[Joined] = []
+        for number, name, native_id, messages in exported_subagents(self.connection):
+            home = caller_of(self.connection, native_id)
+            if home is not None:
+                move(self.connection, name, home)
+                absorb(self.connection, number, home)
+                joined.append(Joined(name, messages, home, self.archive.count_messages([home])))
         return joined
 
     def _link_prompts(self) -> None:
@@ -201,7 +220,10 @@ class Joining:
 
     def _compare(self) -> Comparison:
         self.archive.index_pending()  # the comparison looks words up in the index
-        return Comparison(self.connection, nameless(self.connection, NAMELESS))
+        return Comparison(self.connection, *self._nameless_and_imports())
+
+    def _nameless_and_imports(self) -> tuple[list[int], list[int]]:
+        return nameless(self.connection, NAMELESS), imported(self.connection, IMPORTED, GIVEN_GLOB)
 
     def _regroup(self, regrouping: Regrouping) -> list[Joined]:
         """Merge conversations again whose parts changed; some end, and new ones begin."""
@@ -240,6 +262,22 @@ class Joining:
         conversation.relations = without_doubts(conversation)
         relations = [Relation(kind=DOUBT, other_id=other, reason=reason) for other, reason in wanted.items()]
         replace_rows(self.connection, number, entry_of(with_doubts(conversation, relations)))
+
+
+def _united(now: Conversation, before: Conversation) -> Conversation:
+    """Return one conversation from a reading and what is stored.
+
+    A file of copilog's own has all of a conversation, as another archive had it: it is one more trace, unless it was
+    read before.
+    """
+    read = {trace.path for trace in read_traces(now)}
+    if is_recorded(now) and read.isdisjoint(trace.path for trace in before.provenance):
+        return identity.merge([before, now])
+    if is_lossy_export(now) != is_lossy_export(before):
+        whole, export = (now, before) if is_lossy_export(before) else (before, now)
+        add_import(whole, export)
+        return whole
+    return with_earlier(now, before, is_gone=is_gone)
 
 
 def _conversation_of(entry: Entry) -> Conversation:

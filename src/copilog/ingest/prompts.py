@@ -11,7 +11,7 @@ from pathlib import Path
 from copilog.derive.prompts import HISTORIES, Owner, is_history, keys_by_turn, owners_of, queued_keys, without_linked
 from copilog.diagnostics import Report
 from copilog.ingest.discovery import discover_in
-from copilog.model import Conversation
+from copilog.model import Conversation, is_recorded
 from copilog.sources import Found
 from copilog.sources.roots import StorageFolder, folder_around
 
@@ -23,7 +23,7 @@ def link_within(conversations: Iterator[Conversation]) -> Iterator[Conversation]
     owners: list[Owner] = []
     held: list[Conversation] = []
     for conversation in conversations:
-        if is_history(conversation):
+        if _can_be_linked(conversation):
             held.append(conversation)
             continue
         owners += _owners_in(conversation)
@@ -35,7 +35,7 @@ def link_within(conversations: Iterator[Conversation]) -> Iterator[Conversation]
 def link_to_neighbours(conversations: Iterator[Conversation], read: Reader) -> Iterator[Conversation]:
     """Yield conversations; histories without the prompts of conversations of their storage folder, which it reads."""
     for conversation in conversations:
-        if not is_history(conversation):
+        if not _can_be_linked(conversation):
             yield conversation
             continue
         owners: list[Owner] = []
@@ -44,6 +44,11 @@ def link_to_neighbours(conversations: Iterator[Conversation], read: Reader) -> I
                 for neighbour in read(found, Report()):
                     owners += _owners_in(neighbour)
         yield from _left_of(conversation, owners)
+
+
+def _can_be_linked(conversation: Conversation) -> bool:
+    """Return whether it is a history beside the conversations of its program; a file of copilog's own is linked."""
+    return is_history(conversation) and not is_recorded(conversation)
 
 
 def _left_of(history: Conversation, owners: list[Owner]) -> Iterator[Conversation]:

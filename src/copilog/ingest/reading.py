@@ -18,7 +18,7 @@ from copilog.ingest.discovery import found_at, founds_in
 from copilog.ingest.prompts import link_to_neighbours, link_within
 from copilog.ingest.skipped import note_skipped
 from copilog.ingest.unidentified import Entry, Matches, Register
-from copilog.model import Conversation, Relation
+from copilog.model import Conversation, Relation, is_recorded, read_traces
 from copilog.sources import BY_NAME, Found
 from copilog.sources.roots import StorageFolder, folder_around
 
@@ -54,7 +54,8 @@ def with_detected(
         ledger = report.open(first.path, first.source)
         enriched(partial(conclude, conversation), ledger)
         note_times(conversation, ledger)
-        enriched(partial(detect, conversation, defined), ledger)
+        if not is_recorded(conversation):  # else it records what was detected where it was made
+            enriched(partial(detect, conversation, defined), ledger)
         yield conversation
 
 
@@ -86,6 +87,8 @@ class WorkspaceDefinitions:
 
     def of(self, conversation: Conversation) -> tuple[Definition, ...]:
         """Return the definitions of the conversation's workspace, then the user's, then those VS Code remembers."""
+        if is_recorded(conversation):
+            return self._user  # a file of copilog's own may name any folder
         workspace = conversation.workspace
         folder = workspace.folder if workspace is not None and workspace.authority is None else None
         found = self._user if folder is None else (*self._of_folder(folder), *self._user)
@@ -173,7 +176,7 @@ def _note_orphan(conversation: Conversation, report: Report) -> None:
     """Record edits without requests in the ledger: their conversation is lost, or stored elsewhere."""
     if not conversation.file_changes or conversation.turns:
         return
-    for trace in conversation.provenance:
+    for trace in read_traces(conversation):
         if trace.role == "edits":
             reason = "edits of a conversation whose requests are not on disk"
             report.open(trace.path, trace.source).note("orphan-editing-session", reason)

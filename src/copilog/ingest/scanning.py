@@ -206,6 +206,8 @@ class _Scan:
             reader = engine if spool.fresh_bytes >= WORTH_PROCESSES else Serial()
             self._read_changed(reader, name, spool, units, report, units)
             self._settle(name, spool, gone)
+            named = {str(path) for path in look.single_files}
+            self._add_annotations(path for path, _ in spool.items() if path in named)
 
     def _engine_for(self, fresh: Iterable[FileState], *, is_much: bool) -> Engine:
         """Return an engine with processes if there is enough to read; they start during discovery."""
@@ -329,6 +331,13 @@ class _Scan:
             with self._engine_for(states.values(), is_much=True) as engine:
                 self._scan_discovered(engine, name, founds, units, named.report, set(units))
         self._settle(name, states, self._gone_of(before.keys() - states.keys()))
+        self._add_annotations(path for path, state in states.items() if before.get(path) != state)
+
+    def _add_annotations(self, paths: Iterable[str]) -> None:
+        """Add what users added to the conversations of bundles, when these are read."""
+        from copilog.ingest.bundled_annotations import add_annotations
+
+        add_annotations(self.archive, paths)
 
     def _scan_as_one(self, named: Named, name: str, signature: str, units: dict[str, Unit]) -> None:
         from copilog.store.entries import entry_of

@@ -46,15 +46,18 @@ from copilog.model.parts import (
     Unknown,
 )
 from copilog.model.questions import (
+    RECORDED,
     best_usage,
     duration_of,
     ends_with_fence,
     first_prompt_line,
     is_counted,
     is_empty,
+    is_recorded,
     messages_of,
     parts_of,
     prose_of,
+    read_traces,
     results_by_call,
     title_of,
     unnamed_files,
@@ -100,6 +103,7 @@ from copilog.model.values import (
 )
 
 __all__ = [
+    "RECORDED",
     "UNASKED",
     "UNFINISHED",
     "Agent",
@@ -178,9 +182,11 @@ __all__ = [
     "first_prompt_line",
     "is_counted",
     "is_empty",
+    "is_recorded",
     "messages_of",
     "parts_of",
     "prose_of",
+    "read_traces",
     "results_by_call",
     "title_of",
     "unnamed_files",

@@ -5,9 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from copilog.model.conversation import Conversation, FileState, Message, Turn
+from copilog.model.conversation import Conversation, FileState, Message, Provenance, Turn
 from copilog.model.parts import AnyPart, Notice, Reference, Text, ToolResult
 from copilog.model.values import Duration, Usage
+
+RECORDED = "recorded"  # mark of a trace: a file of copilog's own, whose conversation names traces that were not read
+
+
+def is_recorded(conversation: Conversation) -> bool:
+    """Return whether a conversation is as a file of copilog's own records it.
+
+    Such a file contains a merged conversation with all its traces, but only that file was read: the others may not
+    exist on this machine, and whoever made the file could have named any.
+    """
+    return bool(conversation.provenance) and RECORDED in conversation.provenance[0].marks
+
+
+def read_traces(conversation: Conversation) -> list[Provenance]:
+    """Return the traces that the conversation was read from."""
+    return conversation.provenance[:1] if is_recorded(conversation) else conversation.provenance
 
 
 def prose_of(parts: Sequence[AnyPart]) -> str:

@@ -15,6 +15,8 @@ from copilog.sources.extension.memories import Memories
 from copilog.sources.extension.otel_files import OtelFile, OtlpExport
 from copilog.sources.extension.session_store import SessionStore
 from copilog.sources.extension.transcripts import Transcripts
+from copilog.sources.own_files.bundle import CopilogBundle
+from copilog.sources.own_files.json_file import CopilogJson
 from copilog.sources.program_state import ProgramState
 from copilog.sources.replay.atif import Atif
 from copilog.sources.replay.chat_replay import ChatReplay
@@ -42,6 +44,8 @@ SOURCES: tuple[Source, ...] = (
     AgentTraces(),
     OtelFile(),
     OtlpExport(),
+    CopilogJson(),
+    CopilogBundle(),
     TrajectoryFile(),
     SessionStore(),
     VSCodeState(),

@@ -136,7 +136,8 @@ class Archive:
         conversation = stored_conversation(self.connection, rowid)
         if conversation is None:
             raise UsageError(f"{conversation_id} has just been removed by another process")
-        conversation.relations += histories_of(self.connection, conversation_id)
+        found = histories_of(self.connection, conversation_id)
+        conversation.relations += [relation for relation in found if relation not in conversation.relations]
         return conversation
 
     def find_id(self, wanted: str) -> str:

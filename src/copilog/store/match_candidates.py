@@ -11,6 +11,7 @@ import msgspec
 from copilog.store.schema import MESSAGE_BITS
 
 PHRASE_WORDS = 12
+SHORTEST_UNIQUE_ID = 20
 MOST_SIMILAR = 40  # most conversations with the same words: a common prompt may have very many
 
 _BY_REQUESTS = """
@@ -21,6 +22,32 @@ _BY_PHRASE = f"SELECT DISTINCT rowid >> {MESSAGE_BITS} FROM words WHERE words MA
 _BY_DOUBTS = """
     SELECT other.rowid FROM relation JOIN conversation AS other ON other.id = relation.other_id
     WHERE relation.conversation = ? AND relation.kind = 'possible-duplicate'
+"""
+# Of two sessions with the same request, the later one; a fork records what it copied. Ids that are short may be counted
+# from one in every session.
+_IMPORTED = """
+    WITH named AS (
+        SELECT rowid, id, coalesce(started_at, '~') AS started_at, is_compared, EXISTS (
+            SELECT 1 FROM trace WHERE trace.conversation = c.rowid AND position = 0 AND marks LIKE '%recorded%'
+        ) AS is_recorded FROM conversation AS c WHERE native_id IS NOT NULL
+    )
+    SELECT DISTINCT CASE
+        WHEN (one.started_at, one.is_recorded, one.id)
+            > (other.started_at, other.is_recorded, other.id)
+        THEN one.rowid ELSE other.rowid END AS number
+    FROM named AS one
+    JOIN turn AS mine ON mine.conversation = one.rowid
+    JOIN turn AS theirs ON theirs.request_id = mine.request_id AND theirs.conversation <> mine.conversation
+    JOIN named AS other ON other.rowid = theirs.conversation
+    WHERE NOT one.is_compared AND length(mine.request_id) >= :shortest
+    AND mine.copied_from IS NULL AND theirs.copied_from IS NULL
+    UNION
+    SELECT rowid FROM conversation
+    WHERE instr(marks, :mark) AND native_id IS NOT NULL
+    UNION
+    SELECT c.rowid FROM turn JOIN conversation AS c ON c.rowid = turn.conversation
+    WHERE request_id GLOB :given AND c.native_id IS NOT NULL
+    ORDER BY number
 """
 _PROMPTS = f"""
     SELECT user FROM message WHERE rowid >= ?1 << {MESSAGE_BITS} AND rowid < (?1 + 1) << {MESSAGE_BITS}
@@ -50,6 +77,34 @@ def nameless(connection: sqlite3.Connection, sources: Iterable[str]) -> list[int
         (msgspec.json.encode(list(sources)).decode(),),
     )
     return [number for (number,) in rows]
+
+
+def imported(connection: sqlite3.Connection, mark: str, given: str) -> list[int]:
+    """Return sessions that were imported under an id of their own.
+
+    They have the mark, or ids of requests that fit a pattern; or they have requests of an earlier session, if one of
+    both was stored since the last comparison.
+    """
+    rows = connection.execute(_IMPORTED, {"mark": f'"{mark}"', "given": given, "shortest": SHORTEST_UNIQUE_ID})
+    return [number for (number,) in rows]
+
+
+def exported_subagents(connection: sqlite3.Connection) -> list[tuple[int, str, str, int]]:
+    """Return the number, id, native id and messages of sub-agents that were stored from an export."""
+    query = "SELECT rowid, id, native_id, messages FROM conversation WHERE source = 'atif' AND native_id LIKE '%#%'"
+    return connection.execute(query).fetchall()
+
+
+def caller_of(connection: sqlite3.Connection, name: str) -> str | None:
+    """Return the conversation that has a sub-agent, by the id that an export gave it: of the session, and the call."""
+    session_id, mark, call = name.rpartition("#")
+    query = (
+        "SELECT c.id FROM tool_call JOIN conversation AS c ON c.rowid = tool_call.conversation "
+        "WHERE c.native_id = ? AND c.source <> 'atif' AND tool_call.call_id IN (?, ?)"
+    )
+    calls = (call, call.partition("__vscode-")[0])
+    row = connection.execute(query, (session_id, *calls)).fetchone() if mark else None
+    return None if row is None else str(row[0])
 
 
 def uncompared(connection: sqlite3.Connection) -> list[int]:

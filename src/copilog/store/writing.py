@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from msgspec.structs import astuple
 
 from copilog.intake.folders import is_gone
+from copilog.model import RECORDED
 from copilog.store.database import transaction
 from copilog.store.documents import Chapter
 from copilog.store.entries import Entry
@@ -222,7 +223,9 @@ def _touch(connection: sqlite3.Connection, rowid: int, entry: Entry, signature: 
 
 def _missing_files(connection: sqlite3.Connection, rowid: int, entry: Entry) -> list[str]:
     """Return the files of the stored conversation that were not read this time."""
-    present = {trace.path for trace in entry.traces}
+    first = entry.traces[0].marks if entry.traces else None
+    is_recorded = RECORDED in (first or "").split()  # only the first of its files was read
+    present = {trace.path for trace in (entry.traces[:1] if is_recorded else entry.traces)}
     paths = connection.execute("SELECT path FROM trace WHERE conversation = ? AND role IN ('lead', 'copy')", (rowid,))
     return [path for (path,) in paths if path not in present]
 

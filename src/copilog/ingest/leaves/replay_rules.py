@@ -43,6 +43,11 @@ MARKDOWN: Rules = (
 )
 _STEP = "{/subagent_trajectories/*,}/steps/*"
 
+MODEL: Rules = (
+    ("{**/extra,/messages/*/parts/*/data}/**", "without-a-field"),
+    ("/provenance/*/{path,workspace,pointer,row}", "address"),
+)
+
 RULES: dict[str, Rules] = {
     "chat-replay": REPLAY,
     "copilot-markdown": MARKDOWN,
@@ -52,6 +57,8 @@ RULES: dict[str, Rules] = {
         (f"{_STEP}/observation/results/*/subagent_trajectory_ref/*/trajectory_path", "address"),
         (f"{_STEP}/observation/results/*/subagent_trajectory_ref/*/extra/summary", "program-info"),
     ),
+    "copilog-json": MODEL,
+    "copilog-bundle": MODEL,
     "trajectory-file": (
         ("/{file_path,metadata/merge_log/*/*}", "address"),
         ("/telemetry_type", "kind"),
@@ -68,5 +75,7 @@ PROTECTED: dict[str, tuple[str, ...]] = {
         f"{_STEP}/tool_calls/*/arguments/**",
         f"{_STEP}/observation/results/*/content",
     ),
+    "copilog-json": ("/messages/*/parts/*/text",),
+    "copilog-bundle": ("/messages/*/parts/*/text",),
     "trajectory-file": ("/messages/*/{content,reasoning}", "/messages/*/tool_calls/**/arguments"),
 }

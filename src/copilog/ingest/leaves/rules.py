@@ -27,6 +27,7 @@ REASONS: dict[str, str] = {
     "search-index": "texts of other tables, stored again for searching",
     "sealed": "encrypted or signed for a service, and unreadable for anyone else",
     "tool-definition": "tools, skills and servers that the model was offered, with their parameters",
+    "without-a-field": "in `extra` of the model, where it has what no field is for; the original has it elsewhere",
     "workspace": "about the folder that was worked on: its repository, remotes and branches",
 }
 

@@ -95,8 +95,17 @@ def records_of(path: Path, source: str, shared: SharedTexts) -> Iterator[Raw]:
         for shown in shown_in(path, Ledger()):
             for line_path, line in lines_of(shown.text):
                 yield Raw(f"{ENTRY}{shown.place}", line_path, line)
+    elif source == "copilog-bundle":
+        yield from _models_of(path)
     elif path.is_file():
         yield from _records_by_content(path)
+
+
+def _models_of(path: Path) -> Iterator[Raw]:
+    from copilog.sources.own_files.bundle import models_of
+
+    for pointer, value in models_of(path):
+        yield Raw(pointer, "", value)
 
 
 def _values_of_session(path: Path) -> Iterator[Raw]:

@@ -11,6 +11,7 @@ from copilog.model import Conversation, CustomAgent, Message, Relation, Turn, Wo
 from copilog.sources.base import Found, marks_of_trace, provenance_of
 from copilog.sources.cli.companions import Companions
 from copilog.sources.cli.event import APPLICATION, ASSISTANT, time_from_iso
+from copilog.sources.cli.imports import settle_import
 from copilog.sources.cli.reader import Reader
 from copilog.sources.cli.turns import set_subagent_models
 
@@ -37,6 +38,8 @@ def conversation_from(
     made.usage = reader.meter.usages()
     made.relations = _relations(reader, native_id)
     made.marks = _marks(reader)
+    if settle_import(made, facts.header_at):
+        made.marks.append("imported")
     made.provenance[0].marks = marks_of_trace(reader.ledger)
     made.extra = {**_extras(reader, native_id), **(made.extra or {})}
     left = _join_requests(companions.requests, made.turns)

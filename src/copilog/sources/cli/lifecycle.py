@@ -120,7 +120,7 @@ def session_start(reader: Reader, event: Event) -> None:
         notice(reader, event, "session-start")
         return
     facts.session_id = take_str(data, "sessionId")
-    facts.started_at = take_iso(data, "startTime")
+    facts.started_at, facts.header_at = take_iso(data, "startTime"), event.at
     _enter_context(reader, data.get("context"))
     _select_model(reader, data, "session.start")
     parent_id = data.get("detachedFromSpawningParentSessionId")

@@ -29,6 +29,7 @@ class Facts:
         self.session_id: str | None = None
         self.first_event: Event | None = None
         self.started_at: datetime | None = None
+        self.header_at: datetime | None = None  # when the first event was written
         self.first_at: datetime | None = None
         self.last_at: datetime | None = None
         self.title: str | None = None

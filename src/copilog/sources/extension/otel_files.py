@@ -167,6 +167,8 @@ class OtlpExport(Source):
             if about is not None:
                 add_title(conversation, take_str(about, "sessionTitle"), "generated")
                 conversation.extra = {**(conversation.extra or {}), "export": about}
+            if document.written_by is not None:
+                conversation.extra = {**(conversation.extra or {}), "copilog": {"written_by": document.written_by}}
             yield conversation
 
 
@@ -176,6 +178,7 @@ class Document:
     def __init__(self, found: Found, ledger: Ledger) -> None:
         self.spans: list[Span] = []
         self.about: dict[str, Json] = {}
+        self.written_by: str | None = None  # the copilog that exported the spans
         self._ledger = ledger
         self._known: set[str] = set()
         if found.path.suffix.lower() in LOG_SUFFIXES and first_record(found.path) is not None:
@@ -222,7 +225,8 @@ class Document:
         if isinstance(about, dict) and isinstance(about.get("sessionId"), str):
             self.about[about["sessionId"]] = about
         for place, group in _objects(value[SPANS], f"{pointer}/{SPANS}", self._ledger):
-            service = _service_of(group.get("resource"))
+            service = _text_of(group.get("resource"), "service.name")
+            self.written_by = self.written_by or _text_of(group.get("resource"), "copilog.written_by")
             for inner, scope in _objects(group.get("scopeSpans"), f"{place}/scopeSpans", self._ledger):
                 for where, span in _objects(scope.get("spans"), f"{inner}/spans", self._ledger):
                     self._add(span, service, where)
@@ -243,11 +247,10 @@ class Document:
         self.spans.append(span)
 
 
-def _service_of(resource: object) -> str | None:
-
+def _text_of(resource: object, key: str) -> str | None:
     attributes = attributes_from(resource.get("attributes")) if isinstance(resource, dict) else {}
-    name = attributes.get("service.name")
-    return name if isinstance(name, str) else None
+    value = attributes.get(key)
+    return value if isinstance(value, str) else None
 
 
 def _objects(value: object, pointer: str, ledger: Ledger) -> Iterator[tuple[str, Json]]:

@@ -13,12 +13,13 @@ PACKAGE = Path(__file__).parent.parent / "src" / "copilog"
 
 FOUNDATIONS = {
     "model", "errors", "diagnostics", "jsonio", "sqliteio", "tags", "textdiff", "atomic_files", "text_cache",
-    "derive", "intake", "fields", "uris",
+    "derive", "intake", "fields", "uris", "version",
 }  # fmt: skip
 ANYTHING = {"*"}
 MAY_IMPORT: dict[str, set[str]] = {
     "model": set(),
     "errors": set(),
+    "version": set(),
     "diagnostics": {"model", "errors"},
     "jsonio": {"model", "errors"},
     "sqliteio": {"model", "errors", "intake"},
@@ -48,16 +49,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ingest": FOUNDATIONS
     | {"sources", "identity", "similarity", "detection", "definitions", "store", "engine", "telemetry", "trajectory"},
     "summaries": FOUNDATIONS | {"sources", "ingest"},
-    "export": FOUNDATIONS | {"trajectory", "view", "writers", "render", "redact", "store", "analysis"},
+    "exports": FOUNDATIONS | {"trajectory", "view", "writers", "render", "redact", "store", "analysis"},
     "digest": FOUNDATIONS | {"trajectory", "view", "writers", "redact", "store", "analysis"},
-    "recover": FOUNDATIONS | {"sources", "identity", "store", "export"},
+    "recover": FOUNDATIONS | {"sources", "identity", "store", "exports"},
     "mcp": FOUNDATIONS | {"store", "analysis", "view", "writers"},
     "sample": set(),
     "web": ANYTHING,
     "cli": ANYTHING,
     "__main__": {"cli", "analysis"},  # the status line has a quick way around the former
     # for type checkers; at run time names are looked up when used
-    "__init__": FOUNDATIONS | {"sources", "ingest", "trajectory", "store", "analysis"},
+    "__init__": FOUNDATIONS | {"sources", "ingest", "trajectory", "store", "analysis", "exports"},
 }
 # Nothing imports these, but for the modules named here.
 SKINS = {"cli": {"__main__"}, "web": {"cli.serve"}}

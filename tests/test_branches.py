@@ -12,8 +12,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from copilog.derive import without_superseded
-from copilog.export.html import html_page
-from copilog.export.markdown import markdown_page
+from copilog.exports.html import html_page
+from copilog.exports.markdown import markdown_page
 from copilog.mcp import questions
 from copilog.mcp.window import Reader
 from copilog.model import Conversation, Turn

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from copilog.cli.export import command as export_command
-from copilog.export.file_names import content_disposition, file_name, stem_of
-from copilog.export.formats import MODULES, Format, Making, format_named, formats
-from copilog.export.html import FORMAT, html_page, html_pieces
-from copilog.export.index import entry_of
-from copilog.export.markdown import markdown_page, markdown_pieces
+from copilog.exports.file_names import content_disposition, file_name, stem_of
+from copilog.exports.formats import MODULES, Format, Making, format_named, formats
+from copilog.exports.html import FORMAT, html_page, html_pieces
+from copilog.exports.index import entry_of
+from copilog.exports.markdown import markdown_page, markdown_pieces
 from copilog.model import (
     Attachment,
     Conversation,
@@ -345,7 +345,7 @@ def test_no_title_gives_a_path_outside_the_folder(title: str) -> None:
 @pytest.mark.parametrize("kind", formats(), ids=lambda kind: kind.name)
 def test_a_format_of_the_registry_writes_a_conversation_and_is_offered(kind: Format) -> None:
     conversation = a_conversation()
-    text = "".join(kind.pieces([conversation], [entry_of(conversation)], Making(MADE_BY)))
+    text = "".join(map(str, kind.pieces([conversation], [entry_of(conversation)], Making(by=MADE_BY))))
     help_text = next(option for option in export_command.params if option.name == "format_name")
 
     assert "Fix the tide table" in text

@@ -17,8 +17,8 @@ import copilog
 from copilog import identity, ingest
 from copilog.derive.change_text import shown_diff
 from copilog.diagnostics import LeafCounts, Ledger
-from copilog.export.html import html_page
-from copilog.export.markdown import markdown_page
+from copilog.exports.html import html_page
+from copilog.exports.markdown import markdown_page
 from copilog.ingest import inspection
 from copilog.ingest.leaves.lookup import Lookup
 from copilog.ingest.leaves.rules import reason_for

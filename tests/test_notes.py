@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from copilog import identity
-from copilog.export.html import html_page
-from copilog.export.markdown import markdown_page
+from copilog.exports.html import html_page
+from copilog.exports.markdown import markdown_page
 from copilog.model import (
     AnyPart,
     Approval,

@@ -61,7 +61,7 @@ def test_the_tests_run_on_three_systems_with_every_python_that_is_named() -> Non
 
 def test_a_release_needs_the_tag_of_the_version_and_stores_no_token() -> None:
     text = (PROJECT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
-    module = (PROJECT / "src" / "copilog" / "__init__.py").read_text(encoding="utf-8")
+    module = (PROJECT / "src" / "copilog" / "version.py").read_text(encoding="utf-8")
     [version] = re.findall(r'^__version__ = "(.*)"', module, re.MULTILINE)
 
     assert 's/^__version__ = "\\(.*\\)"/\\1/p' in text

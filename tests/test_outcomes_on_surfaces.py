@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from copilog.export.markdown import markdown_page
+from copilog.exports.markdown import markdown_page
 from copilog.ingest import discover, read
 from copilog.model import Conversation, ToolCall, parts_of
 from copilog.writers.mcp import pieces_of

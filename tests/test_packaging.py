@@ -124,6 +124,7 @@ def tree(tmp_path: Path) -> Path:
     package = tmp_path / "src" / "copilog"
     package.mkdir(parents=True)
     shutil.copy(PROJECT / "src" / "copilog" / "__init__.py", package)
+    shutil.copy(PROJECT / "src" / "copilog" / "version.py", package)
     return tmp_path
 
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from copilog.derive.terminal_output import beyond_output
-from copilog.export.markdown import markdown_page
+from copilog.exports.markdown import markdown_page
 from copilog.model import Conversation, Terminal, Text, ToolCall, ToolResult
 from copilog.store.texts import texts_of
 from copilog.writers.mcp import pieces_of

@@ -15,10 +15,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from copilog.version import __version__
+
 if sys.version_info < (3, 11):  # noqa: UP036 - run from a checkout, where no installer has compared versions
     raise ImportError(f"copilog needs Python 3.11 or newer; this is Python {sys.version.split()[0]} ({sys.executable})")
-
-__version__ = "0.2.0"
 
 # Name -> module, with the name there if it is another. Looked up on first use, so that `copilog --help` stays light.
 _EXPORTS = {
@@ -34,6 +34,7 @@ _EXPORTS = {
     "WorkspaceDefinitions": "copilog.ingest",
     "ConversationTrajectory": "copilog.trajectory",
     "discover": "copilog.ingest",
+    "export": "copilog.exports.writing",
     "extract": "copilog.ingest.trajectories",
     "measure": "copilog.analysis",
     "open": "copilog.store.archive:open_archive",
@@ -56,6 +57,7 @@ __all__ = [
     "WorkspaceDefinitions",
     "__version__",
     "discover",
+    "export",
     "extract",
     "measure",
     "open",
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from copilog.analysis import Selection, measure
     from copilog.diagnostics import Diagnostic, Ledger, Report
     from copilog.errors import CopilogError, UsageError
+    from copilog.exports.writing import export
     from copilog.ingest import WorkspaceDefinitions, discover, read
     from copilog.ingest.trajectories import extract
     from copilog.model import Conversation, title_of

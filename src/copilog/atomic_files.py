@@ -20,8 +20,11 @@ class CannotWrite(CopilogError):  # noqa: N818 - it is news about the disk
 
 
 @contextmanager
-def atomic_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for writing. It is renamed to its path if the body succeeds; otherwise nothing changes."""
+def atomic_file(path: Path, *, is_private: bool = False) -> Iterator[IO[bytes]]:
+    """Open a file for writing. It is renamed to its path if the body succeeds; otherwise nothing changes.
+
+    A new file that `is_private` can be read by its owner alone; a file that is replaced keeps its permissions.
+    """
     target = Path(os.path.realpath(path))
     if _is_special(target):
         with target.open("wb") as stream:
@@ -37,7 +40,7 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
             # Opened in here, so that an interruption leaves nothing behind.
             with os.fdopen(os.open(draft, _NEW_AND_PRIVATE, 0o600), "wb", buffering=1 << 20) as file:
                 yield file
-            draft.chmod(_mode_for(target))
+            draft.chmod(_mode_for(target, is_private))
             draft.replace(target)
     except BaseException:
         with suppress(OSError):
@@ -65,11 +68,13 @@ def _is_special(path: Path) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def _mode_for(path: Path) -> int:
+def _mode_for(path: Path, is_private: bool) -> int:
     """Return the permissions of the file that is replaced, or those of a new file."""
     try:
         return stat.S_IMODE(path.stat().st_mode)
     except OSError:
+        if is_private:
+            return 0o600
         mask = os.umask(0o022)
         os.umask(mask)
         return 0o666 & ~mask

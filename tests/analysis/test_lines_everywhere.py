@@ -12,7 +12,7 @@ from copilog.analysis.lineage.blame import blame
 from copilog.analysis.totals import totals
 from copilog.analysis.work_outcomes import work
 from copilog.derive.line_counts import Lines, counted_edits, total_lines
-from copilog.export.markdown import markdown_page
+from copilog.exports.markdown import markdown_page
 from copilog.jsonio import encode
 from copilog.mcp.questions import work_on_file
 from copilog.model import AnyPart, Conversation, FileChange, FileEdit, ToolCall, ToolResult

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 
-from copilog.export.markdown import markdown_page
+from copilog.exports.markdown import markdown_page
 from copilog.model import Conversation
 from copilog.sources.replay.chat_replay import ChatReplay
 from copilog.store.entries import entry_of

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copilog.derive.tool_names import tool_key
-from copilog.export.html import html_page
+from copilog.exports.html import html_page
 from copilog.ingest.leaves.lookup import Lookup
 from copilog.model import Conversation, Message, Text, Thinking, ToolCall, ToolResult
 from tests.sources.vscode_builders import all_parts, read_parts

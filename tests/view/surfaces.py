@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from rich.console import Console
 
-from copilog.export.html import html_page
-from copilog.export.markdown import markdown_page
+from copilog.exports.html import html_page
+from copilog.exports.markdown import markdown_page
 from copilog.model import Conversation
 from copilog.writers.mcp import pieces_of
 from copilog.writers.terminal import TextOptions, render_conversation

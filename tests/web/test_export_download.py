@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Page
 from starlette.testclient import TestClient
 
-from copilog.export.html import html_page
-from copilog.export.markdown import markdown_page
+from copilog.exports.html import html_page
+from copilog.exports.markdown import markdown_page
 from copilog.store.archive import Archive
 from tests.web.hostile import hostile_conversation
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from copilog.export.markdown import markdown_page
+from copilog.exports.markdown import markdown_page
 from copilog.model import Message, Text, Turn
 from copilog.render.pages import render_page
 from copilog.view.blocks import TurnHead

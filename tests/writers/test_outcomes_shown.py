@@ -8,7 +8,7 @@ import pytest
 
 from copilog.derive import conclude
 from copilog.derive.line_counts import counted_edits, total_lines
-from copilog.export.markdown import markdown_page
+from copilog.exports.markdown import markdown_page
 from copilog.model import AnyPart, Conversation, FileChange, FileEdit, Terminal, Text, ToolCall, ToolResult, Verdict
 from copilog.writers.mcp import pieces_of
 from tests.writers.html_builders import answered, asked, told

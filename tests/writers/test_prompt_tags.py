@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from copilog.export.markdown import markdown_page
+from copilog.exports.markdown import markdown_page
 from copilog.model import Conversation, Message, Prompt, Text
 from copilog.tags import segments
 from tests.writers.html_builders import answered, asked, told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from copilog.export.markdown import markdown_page
+from copilog.exports.markdown import markdown_page
 from copilog.model import AnyPart, Conversation, Notice, Place, Reference, Text, ToolCall, prose_of
 from copilog.trajectory import trajectories_of
 from copilog.writers.mcp import pieces_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copilog.export.markdown import markdown_page
+from copilog.exports.markdown import markdown_page
 from copilog.model import Conversation, Place, Range, Text, UsedReference, Workspace
 from tests.writers.html_builders import answered, asked, told
 from tests.writers.html_builders import shown as html_of

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from copilog.cli.archives import meant_in, reads_archive, searched_archive
-from copilog.cli.common import Settings, pass_settings, plural, printable
+from copilog.cli.common import Settings, json_option, pass_settings, plural, printable
+from copilog.cli.json_output import print_json
 from copilog.cli.selection_options import selects
 from copilog.diagnostics import Report
 from copilog.errors import UsageError
-from copilog.export.formats import NAMES
+from copilog.exports.formats import NAMES
 
 if TYPE_CHECKING:
     from copilog.analysis import Selection
-    from copilog.export.formats import Format
-    from copilog.model import Conversation
+    from copilog.exports.formats import Format, Making
+    from copilog.exports.writing import Chosen, Exported
     from copilog.store.archive import Archive
 
-PRIVATE = 0o077  # only the user may read the file
 STANDARD_OUTPUT = Path("-")
+MOST_FAILED = 20  # conversations that could not be read, of those that are printed
 
 
 @click.command(
@@ -35,7 +33,8 @@ Examples:
   copilog export last
   copilog export 5f0c2a9e --format markdown -o tides.md
   copilog export -w tide-tables --since 30d -o tides.html
-  copilog export --starred --format markdown -o notes/""",
+  copilog export --starred --format markdown -o notes/
+  copilog export --all --format markdown -o notes/""",
 )
 @click.argument("targets", metavar="[ID|last]...", nargs=-1)
 @click.option(
@@ -45,16 +44,19 @@ Examples:
     type=click.Choice(NAMES),
     default="html",
     show_default=True,
-    help="A self-contained HTML page, or a Markdown document.",
+    help="The kind of file; docs/exports.md describes each.",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, allow_dash=True),
     metavar="FILE|DIR",
-    help="A file for all conversations, a folder for one file each, or `-` for standard output. "
-    "Default, for one conversation: a file in the current folder, named after its title.",
+    help="A file for all conversations, a folder for one file each, or `-` for standard output. Default: a file or a "
+    "folder in the current folder.",
 )
+@click.option("-a", "--all", "is_all", is_flag=True, help="Export all conversations.")
+@click.option("--prompts-only", is_flag=True, default=None, help="Only what the user wrote (markdown).")
+@json_option
 @pass_settings
 @selects
 @reads_archive
@@ -64,51 +66,53 @@ def command(
     targets: tuple[str, ...],
     format_name: str,
     output: Path | None,
+    is_all: bool,
+    as_json: bool,
     selection: Selection,
+    **chosen_options: Any,
 ) -> int:
     """Write conversations to files that can be read without copilog.
 
-    Select conversations by id (its beginning is enough), by `last` for the newest, or by options such as --since.
-    A file that -o names is replaced. In a folder no file is replaced: if a name is taken, a number is added. Only you
-    may read the files. They contain the full conversations: check them before you share them.
+    Select conversations by id (its beginning is enough), by `last` for the newest, by options such as --since, or all.
+    A file that -o names is replaced. A folder gets an index, and a later export into it replaces the files that copilog
+    wrote there, and no others. Only you may read the files. They contain the full conversations: check them before you
+    share them. What a format cannot contain is listed at the end.
     """
-    from copilog.export.formats import format_named
+    from datetime import UTC, datetime
+
+    from copilog import __version__
+    from copilog.exports.formats import Making, format_named, options_for
+    from copilog.exports.writing import chosen_in
 
     kind = format_named(format_name)
     assert kind is not None
+    making = Making(by=f"copilog {__version__}", at=datetime.now(UTC), options=options_for(kind, chosen_options))
     with searched_archive(settings, Report()) as archive:
-        ids = _selected_ids(archive, targets, selection)
-        if output is None and len(ids) > 1:
-            raise UsageError(
-                f"-o is required for {len(ids):,} conversations: -o all{kind.ending} for one file, "
-                "or -o a-folder/ for one file each"
-            )
-        folder = Path() if output is None else output if _is_folder(output) else None
-        if folder is not None:
-            paths = _write_each(archive, ids, kind, folder)
-            where = str(paths[0]) if len(paths) == 1 else str(folder)
+        chosen = chosen_in(archive, _selected_ids(archive, targets, selection, is_all))
+        if output == STANDARD_OUTPUT:
+            exported = _print(chosen, kind, making)
         else:
-            assert output is not None
-            _write_all(archive, ids, kind, output)
-            where = "" if output == STANDARD_OUTPUT else str(output)
-    told = f"{len(ids):,} {plural(len(ids), 'conversation')}"
-    click.echo(f"{printable(where)}: {told}" if where else told, err=True)
-    return 0
+            exported = _write(settings, chosen, kind, output, making)
+    _print_summary(exported)
+    if as_json and output != STANDARD_OUTPUT:
+        print_json(_as_json(exported))
+    return 1 if exported.failed else 0
 
 
 # --- which conversations --------------------------------------------------------------------------------------------
 
 
-def _selected_ids(archive: Archive, targets: tuple[str, ...], selection: Selection) -> list[str]:
+def _selected_ids(archive: Archive, targets: tuple[str, ...], selection: Selection, is_all: bool) -> list[str]:
     """Return the ids of the conversations to write, each once."""
     from copilog.store.selection import Selection
 
-    is_chosen = selection != Selection()
+    is_chosen = is_all or selection != Selection()
     if targets and is_chosen:
-        raise UsageError("ids and options that select conversations cannot be used together")
+        raise UsageError("ids cannot be used together with --all or options that select conversations")
     if not targets and not is_chosen:
         raise UsageError(
-            "no conversation is named; use `copilog export ID`, `copilog export last`, or options such as --since 7d"
+            "no conversation is named; use `copilog export ID`, `copilog export last`, --all, or options such as "
+            "--since 7d"
         )
     if targets:
         return list(dict.fromkeys(meant_in(archive, target) for target in targets))
@@ -118,76 +122,49 @@ def _selected_ids(archive: Archive, targets: tuple[str, ...], selection: Selecti
     return ids
 
 
-# --- output files ---------------------------------------------------------------------------------------------------
+# --- output ---------------------------------------------------------------------------------------------------------
 
 
-def _is_folder(output: Path) -> bool:
-    """Return whether the path means a folder: it is one, or ends with a slash."""
-    return output != STANDARD_OUTPUT and (output.is_dir() or not output.suffix)
+def _write(settings: Settings, chosen: Chosen, kind: Format, output: Path | None, making: Making) -> Exported:
+    from copilog.exports.writing import write
+
+    if len(chosen.entries) == 1:
+        return write(chosen, kind, output, making)
+    with settings.progress("exporting", len(chosen.entries)) as advance:
+        return write(chosen, kind, output, making, advance)
 
 
-def _write_each(archive: Archive, ids: list[str], kind: Format, folder: Path) -> list[Path]:
-    from copilog.export.file_names import file_name
+def _print(chosen: Chosen, kind: Format, making: Making) -> Exported:
+    from copilog.exports.writing import Exported, Reading, pieces_of
 
-    folder.mkdir(parents=True, exist_ok=True)
-    paths: list[Path] = []
-    for conversation_id in ids:
-        conversation = archive.get(conversation_id)
-        path = _free_path(folder, file_name(conversation, kind))
-        with _private_file(path) as file:
-            _write(file, _pieces(archive, [conversation], [conversation_id], kind))
-        paths.append(path)
-    return paths
+    reading = Reading(chosen)
+    for piece in pieces_of(reading, kind, making):
+        sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
+    return Exported([], None, reading.count, list(making.left_out), reading.failed)
 
 
-def _write_all(archive: Archive, ids: list[str], kind: Format, output: Path) -> None:
-    conversations = (archive.get(conversation_id) for conversation_id in ids)
-    with _private_file(output) as file:
-        _write(file, _pieces(archive, conversations, ids, kind))
+def _print_summary(exported: Exported) -> None:
+    """Print what was written, what the files do not contain, and what could not be read."""
+    words = f"{exported.conversations:,} {plural(exported.conversations, 'conversation')}"
+    where = exported.folder if exported.folder and exported.folder != Path() else next(iter(exported.paths), None)
+    click.echo(f"{printable(str(where))}: {words}" if where is not None else words, err=True)
+    if exported.left_out:
+        click.echo("not in what was written:", err=True)
+    for left_out in exported.left_out:
+        several = f" in {left_out.conversations:,} conversations" if left_out.conversations > 1 else ""
+        click.echo(f"  {left_out.number:,} {printable(left_out.what)}{several}", err=True)
+    for conversation_id, reason in exported.failed[:MOST_FAILED]:
+        click.echo(f"not exported: {printable(conversation_id)}: {printable(reason)}", err=True)
+    if len(exported.failed) > MOST_FAILED:
+        click.echo(f"not exported: {len(exported.failed) - MOST_FAILED:,} more", err=True)
 
 
-def _pieces(archive: Archive, conversations: Iterable[Conversation], ids: list[str], kind: Format) -> Iterator[str]:
-    from datetime import UTC, datetime
-
-    from copilog import __version__
-    from copilog.export.formats import Making
-    from copilog.export.index import entry
-
-    summaries = archive.summaries(ids)
-    index = [
-        entry(summary.title, summary.updated_at or summary.started_at, summary.turns)
-        for summary in (summaries[each] for each in ids)
-    ]
-    return kind.pieces(conversations, index, Making(f"copilog {__version__}", datetime.now(UTC)))
-
-
-def _write(file: IO[bytes], pieces: Iterator[str]) -> None:
-    for piece in pieces:
-        file.write(piece.encode("utf-8", "replace"))
-
-
-def _free_path(folder: Path, name: str) -> Path:
-    """Return a path in the folder that does not exist yet."""
-    from copilog.export.file_names import numbered
-
-    path, number = folder / name, 1
-    while path.exists() or path.is_symlink():
-        number += 1
-        path = folder / numbered(name, number)
-    return path
-
-
-@contextmanager
-def _private_file(output: Path) -> Iterator[IO[bytes]]:
-    from copilog.atomic_files import atomic_file
-
-    if output == STANDARD_OUTPUT:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    mask = os.umask(PRIVATE)
-    try:
-        with atomic_file(output) as file:
-            yield file
-    finally:
-        os.umask(mask)
+def _as_json(exported: Exported) -> dict[str, Any]:
+    return {
+        "files": [str(path) for path in exported.paths],
+        "folder": str(exported.folder) if exported.folder is not None else None,
+        "conversations": exported.conversations,
+        "left_out": [left_out._asdict() for left_out in exported.left_out],
+        "failed": [{"id": conversation_id, "reason": reason} for conversation_id, reason in exported.failed],
+    }

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from copilog.derive import without_superseded
 from copilog.derive.notes import notes_of
-from copilog.export.formats import formats
+from copilog.exports.formats import formats
 from copilog.model import (
     Attachment,
     Conversation,

@@ -11,14 +11,15 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from copilog import __version__
-from copilog.export.file_names import content_disposition, file_name
-from copilog.export.formats import NAMES, Format, Making, format_named
-from copilog.export.index import entry, entry_of
+from copilog.exports.file_names import content_disposition, file_name
+from copilog.exports.formats import NAMES, Format, Making, format_named
+from copilog.exports.writing import Chosen, Reading, chosen_in, chosen_of, pieces_of
+from copilog.exports.zipped import zipped
 from copilog.model import Conversation
 from copilog.web.viewer import Viewer, viewer_of
 
 MOST_AT_ONCE = 500
-CHUNK = 64 << 10  # characters that are sent together: a page is drawn in thousands of parts
+CHUNK = 64 << 10  # bytes that are sent together: a page is drawn in thousands of parts
 # If a browser shows it: nothing in it may run.
 HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"}
 
@@ -42,45 +43,43 @@ def _export(request: Request) -> Response:
 
 
 def _one(conversation: Conversation, kind: Format) -> Response:
-    pieces = kind.pieces([conversation], [entry_of(conversation)], _making())
-    return _streamed(pieces, file_name(conversation, kind), kind)
+    return _response(chosen_of([conversation]), file_name(conversation, kind), kind)
 
 
 def _many(viewer: Viewer, ids: list[str], kind: Format) -> Response:
-    """Return several conversations as one file, each read when it is written."""
+    """Return several conversations, each read when it is written: one file, or the files of a folder as a .zip."""
     with viewer.archive() as archive:
-        found = archive.summaries(ids)
-    missing = [each for each in ids if each not in found]
+        chosen = chosen_in(archive, ids)._replace(get=viewer.conversation)
+    missing = set(ids) - {each.id for each in chosen.entries}
     if missing:
-        raise HTTPException(404, f"There is no conversation {missing[0]}.")
-    index = [
-        entry(found[each].title, found[each].updated_at or found[each].started_at, found[each].turns) for each in ids
-    ]
-    conversations = (viewer.conversation(each) for each in ids)
-    pieces = kind.pieces(conversations, index, _making())
-    return _streamed(pieces, f"{len(ids)}-conversations{kind.ending}", kind)
+        raise HTTPException(404, f"There is no conversation {min(missing)}.")
+    return _response(chosen, f"{len(ids)}-conversations{kind.ending}", kind)
 
 
-def _making() -> Making:
-    return Making(f"copilog {__version__}", datetime.now(UTC))
+def _response(chosen: Chosen, name: str, kind: Format) -> Response:
+    making = Making(by=f"copilog {__version__}", at=datetime.now(UTC))
+    if kind.shape == "dataset" or (kind.shape == "single" and len(chosen.entries) > 1):
+        name = f"{name.removesuffix(kind.ending)}-{kind.name}.zip"
+        return _download(zipped(chosen, kind, making), name, "application/zip")
+    return _download(_chunks(pieces_of(Reading(chosen), kind, making)), name, kind.media_type)
 
 
-def _streamed(pieces: Iterator[str], name: str, kind: Format) -> Response:
+def _download(chunks: Iterator[bytes], name: str, media_type: str) -> Response:
     headers = {**HEADERS, "Content-Disposition": content_disposition(name)}
-    return StreamingResponse(_chunks(pieces), media_type=kind.media_type, headers=headers)
+    return StreamingResponse(chunks, media_type=media_type, headers=headers)
 
 
-def _chunks(pieces: Iterator[str]) -> Iterator[bytes]:
-    """Yield the file as bytes in large chunks; the first are sent while the rest is drawn."""
-    waiting: list[str] = []
+def _chunks(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the file in large chunks; the first are sent while the rest is drawn."""
+    waiting: list[bytes] = []
     length = 0
     for piece in pieces:
         waiting.append(piece)
         length += len(piece)
         if length >= CHUNK:
-            yield "".join(waiting).encode("utf-8", "replace")
+            yield b"".join(waiting)
             waiting, length = [], 0
-    yield "".join(waiting).encode("utf-8", "replace")
+    yield b"".join(waiting)
 
 
 routes = [Route("/export", _export, methods=["GET"])]

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from copilog.export.formats import formats
+from copilog.exports.formats import formats
 from copilog.store.library import PAGE_ROWS
 from copilog.web.filters import filters_from
 from copilog.web.library_view import library_view, part_view, tools_view

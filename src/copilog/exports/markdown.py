@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from urllib.parse import quote
 
-from copilog.export.formats import Format, Making
-from copilog.export.index import Entry
+from copilog.exports.folder_index import Line
+from copilog.exports.formats import Format, Making
+from copilog.exports.index import Entry
 from copilog.model import Conversation
 from copilog.view.wording import counted
 from copilog.writers.markdown import document_blocks
@@ -39,4 +41,12 @@ def _pieces(conversations: Iterable[Conversation], index: Sequence[Entry], makin
     return markdown_pieces(conversations, index)
 
 
-FORMAT = Format("markdown", "Markdown", ".md", "text/markdown; charset=utf-8", _pieces)
+def _folder_index(lines: Sequence[Line], making: Making) -> str:
+    """Draw the index of a folder: a list with links to the files."""
+    listed = [f"- [{plain(line.title)}](<{quote(line.file or '')}>), {plain(line.facts)}" for line in lines]
+    return "\n".join([f"# {counted(len(lines), 'conversation')}", "", *listed, "", f"Written by {making.by}.", ""])
+
+
+FORMAT = Format(
+    "markdown", "Markdown", ".md", "text/markdown; charset=utf-8", _pieces, folder_index=("index.md", _folder_index)
+)

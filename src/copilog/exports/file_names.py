@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from datetime import datetime
 from urllib.parse import quote
 
-from copilog.export.formats import Format
+from copilog.exports.formats import Format
 from copilog.model import Conversation, title_of
 
 LONGEST_NAME = 60  # characters: with four bytes for each and an ending, the name is valid on any system
@@ -19,9 +20,13 @@ _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d|conin|conout|clock)", re.
 
 def file_name(conversation: Conversation, kind: Format) -> str:
     """Return a name like `2026-05-04-fix-the-tide-table.html`: letters and digits of any script, and hyphens."""
-    moment = conversation.started_at or conversation.updated_at
+    return name_of(conversation.started_at or conversation.updated_at, title_of(conversation), kind)
+
+
+def name_of(moment: datetime | None, title: str, kind: Format) -> str:
+    """Return the name of a file from the time and the title of its conversation."""
     day = f"{moment.date().isoformat()}-" if moment is not None else ""
-    return f"{day}{stem_of(title_of(conversation))}{kind.ending}"
+    return f"{day}{stem_of(title)}{kind.ending}"
 
 
 def stem_of(title: str) -> str:
@@ -33,13 +38,13 @@ def stem_of(title: str) -> str:
 
 def numbered(name: str, number: int) -> str:
     """Return a numbered name for when the first one is taken."""
-    stem, dot, ending = name.rpartition(".")
+    stem, dot, ending = name.partition(".")
     return f"{stem}-{number}{dot}{ending}"
 
 
 def content_disposition(name: str) -> str:
     """Return the header that makes a browser save a response as a file: the name in ASCII, and in full."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
-    stem, _, ending = plain.rpartition(".")
+    stem, _, ending = plain.partition(".")
     plain = f"{_ODD.sub('-', stem).strip('-') or NO_NAME}.{ending}"
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"

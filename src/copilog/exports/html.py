@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from urllib.parse import quote
 
 from markupsafe import Markup
 
 from copilog.derive import is_counted, without_superseded
-from copilog.export.formats import Format, Making
-from copilog.export.index import Entry, entry_of
+from copilog.exports.folder_index import Line
+from copilog.exports.formats import Format, Making
+from copilog.exports.index import Entry, entry_of
 from copilog.model import Conversation, title_of
 from copilog.render.pages import environment, stylesheet
 from copilog.render.report.page import content_policy
@@ -97,4 +99,23 @@ def _pieces(conversations: Iterable[Conversation], index: Sequence[Entry], makin
     return html_pieces(conversations, index, made_by=making.by, made_at=making.at)
 
 
-FORMAT = Format("html", "HTML", ".html", "text/html; charset=utf-8", _pieces)
+def _folder_index(lines: Sequence[Line], making: Making) -> str:
+    """Draw the index of a folder: a page with links to the files."""
+    style = stylesheet(*STYLES)
+    return (
+        environment()
+        .get_template("export_index.html")
+        .render(
+            style=Markup(style),  # noqa: S704 - files of ours
+            policy=content_policy(style),
+            title=counted(len(lines), "conversation"),
+            lines=[(quote(line.file or ""), line.title, line.facts) for line in lines],
+            made_by=making.by,
+            made_at=making.at,
+        )
+    )
+
+
+FORMAT = Format(
+    "html", "HTML", ".html", "text/html; charset=utf-8", _pieces, folder_index=("index.html", _folder_index)
+)

@@ -1,0 +1,265 @@
+"""Write conversations to files: which files, each complete or not at all, and an index for a folder.
+
+    export(archive, "markdown", "notes")     what Python programs call
+    write(chosen, kind, output, making)      a file, or a folder with a file for each conversation
+    pieces_of(chosen, kind, making)          the content of one file, for whoever sends it elsewhere
+
+A file that `output` names is replaced. In a folder, `copilog-export.json` tells which file is of which conversation, so
+that a later export into it replaces the files that it wrote itself, and no others.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from copilog.atomic_files import atomic_file
+from copilog.errors import CopilogError, UsageError
+from copilog.exports.file_names import name_of, numbered
+from copilog.exports.folder_index import FolderIndex
+from copilog.exports.formats import NAMES, Format, Making, format_named, options_for
+from copilog.exports.index import Entry, entry, entry_of
+from copilog.exports.left_out import LeftOut
+from copilog.model import Conversation
+from copilog.store.archive import Archive
+from copilog.store.selection import Selection
+from copilog.version import __version__
+
+
+class NothingToWrite(CopilogError):  # noqa: N818 - it is news about the conversations
+    """No conversation has what the format carries; the file that was there before is unchanged."""
+
+
+class Chosen(NamedTuple):
+    """The conversations to write, each read when it is its turn."""
+
+    entries: Sequence[Entry]
+    get: Callable[[str], Conversation]
+
+
+class Exported(NamedTuple):
+    """What was written, and what was not."""
+
+    paths: list[Path]
+    folder: Path | None
+    conversations: int
+    left_out: list[LeftOut]
+    failed: list[tuple[str, str]]  # ids of conversations that could not be read, and why
+
+
+def chosen_in(archive: Archive, ids: Sequence[str]) -> Chosen:
+    """Return conversations of an archive."""
+    found = archive.summaries(ids)
+    rows = [found[each] for each in ids if each in found]
+    entries = [entry(row.id, row.title, row.updated_at or row.started_at, row.turns, row.started_at) for row in rows]
+    return Chosen(entries, archive.get)
+
+
+def chosen_of(conversations: Iterable[Conversation]) -> Chosen:
+    """Return conversations that were read already."""
+    by_id = {conversation.id: conversation for conversation in conversations}
+    return Chosen([entry_of(conversation) for conversation in by_id.values()], by_id.__getitem__)
+
+
+def export(
+    conversations: Archive | Iterable[Conversation],
+    format: str,  # noqa: A002 - as the command calls it
+    output: Path | str,
+    *,
+    selection: Selection | None = None,
+    **options: Any,
+) -> Exported:
+    """Write conversations to a file or a folder, as `copilog export` does.
+
+    Of an archive, all conversations are written, or those of a selection. The options are the fields of `Options`.
+    """
+    kind = format_named(format)
+    if kind is None:
+        raise UsageError(f"there is no format {format!r}; the formats are {', '.join(NAMES)}")
+    if isinstance(conversations, Archive):
+        selected = conversations.list_selected(selection if selection is not None else Selection())
+        chosen = chosen_in(conversations, [summary.id for summary in selected])
+    else:
+        chosen = chosen_of(conversations)
+    making = Making(by=f"copilog {__version__}", at=datetime.now(UTC), options=options_for(kind, options))
+    return write(chosen, kind, Path(output), making)
+
+
+def write(
+    chosen: Chosen, kind: Format, output: Path | None, making: Making, advance: Callable[[], None] = lambda: None
+) -> Exported:
+    """Write conversations to a file or a folder; without a name, to one in the current folder named after them."""
+    reading = Reading(chosen, advance)
+    folder = _folder_for(output, kind, len(chosen.entries))
+    if folder is None:
+        path = output if output is not None else free_path(Path(), f"conversations{kind.ending}")
+        if not _write_file(path, pieces_of(reading, kind, making)):
+            raise _nothing(kind, path, reading)
+        paths = [path]
+    elif kind.write_folder is not None:
+        paths = _write_dataset(reading, kind, folder, making)
+    else:
+        is_indexed = output is not None or len(chosen.entries) > 1 or FolderIndex.is_in(folder)
+        paths = _write_each(reading, kind, folder, making, is_indexed)
+    return Exported(paths, folder, reading.count, list(making.left_out), reading.failed)
+
+
+class Reading:
+    """Reads the chosen conversations, and remembers those that could not be read."""
+
+    def __init__(self, chosen: Chosen, advance: Callable[[], None] = lambda: None) -> None:
+        self.entries = chosen.entries
+        self.failed: list[tuple[str, str]] = []
+        self.count = 0
+        self._get = chosen.get
+        self._advance = advance
+
+    def all(self) -> Iterator[Conversation]:
+        """Yield all conversations, without those that cannot be read."""
+        for each in self.entries:
+            yield from self.one(each)
+
+    def one(self, entry: Entry) -> Iterator[Conversation]:
+        """Yield one conversation, if it can be read."""
+        try:
+            conversation = self._get(entry.id)
+        except CopilogError as error:
+            self.failed.append((entry.id, str(error)))
+        else:
+            self.count += 1
+            yield conversation
+        self._advance()
+
+
+def pieces_of(reading: Reading, kind: Format, making: Making) -> Iterator[bytes]:
+    """Yield the content of the one file that contains all conversations."""
+    if kind.write_folder is not None or (kind.shape == "single" and len(reading.entries) > 1):
+        raise UsageError(f"the format {kind.name} cannot be written as one file; name a folder, as in -o a-folder/")
+    return _encoded(kind.pieces(reading.all(), reading.entries, making))
+
+
+def free_path(folder: Path, name: str, taken: Iterable[str] = ()) -> Path:
+    """Return a path in the folder that does not exist yet."""
+    path, number = folder / name, 1
+    while path.name in taken or path.exists() or path.is_symlink():
+        number += 1
+        path = folder / numbered(name, number)
+    return path
+
+
+# --- which files ----------------------------------------------------------------------------------------------------
+
+
+def _folder_for(output: Path | None, kind: Format, number: int) -> Path | None:
+    """Return the folder to write into; None if everything is to be in one file."""
+    if output is not None:
+        is_folder = kind.shape == "dataset" or output.is_dir() or not output.suffix
+        if not is_folder and kind.shape == "single" and number > 1:
+            raise UsageError(
+                f"{output}: a {kind.title} file contains one conversation, and {number:,} are selected; "
+                "name a folder, as in -o a-folder/"
+            )
+        return output if is_folder else None
+    if kind.shape == "lines":
+        return None
+    return Path() if number == 1 and kind.shape != "dataset" else Path(f"conversations-{kind.name}")
+
+
+def _write_each(reading: Reading, kind: Format, folder: Path, making: Making, is_indexed: bool) -> list[Path]:
+    """Write a file for each conversation.
+
+    The index of a folder is written first, too: an export that is repeated after an interruption uses its names.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    index = FolderIndex.read(folder)
+    names = _names(reading.entries, kind, folder, index)
+    if is_indexed:
+        index.add(kind, names, reading.entries, making)
+    paths = []
+    for each in reading.entries:
+        for conversation in reading.one(each):
+            path = folder / names[each.id]
+            if _write_file(path, _encoded(kind.pieces([conversation], [each], making))):
+                paths.append(path)
+            else:
+                making.left_out.add(each.id, "conversations with nothing that this format carries")
+    if not paths:
+        raise _nothing(kind, folder, reading)
+    return [*paths, *index.finish(kind, making)] if is_indexed else paths
+
+
+def _names(entries: Sequence[Entry], kind: Format, folder: Path, index: FolderIndex) -> dict[str, str]:
+    """Return the file name of each conversation: the one that it has in the folder, else one that is free."""
+    names: dict[str, str] = {}
+    taken = set(index.names())
+    for each in entries:
+        known = index.name_of(each.id, kind)
+        if known is None:
+            known = free_path(folder, name_of(each.started_at, each.title, kind), taken).name
+        names[each.id] = known
+        taken.add(known)
+    return names
+
+
+def _write_dataset(reading: Reading, kind: Format, folder: Path, making: Making) -> list[Path]:
+    """Write a folder of files that belong together: it appears, or is replaced, when all of them are complete."""
+    assert kind.write_folder is not None
+    if folder.exists() and not FolderIndex.may_replace(folder, kind):
+        raise UsageError(f"{folder}: has files that copilog did not write; name a new folder")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    draft = folder.with_name(f".{folder.name}.{secrets.token_hex(6)}.part")
+    draft.mkdir(mode=0o700)
+    try:
+        paths = kind.write_folder(reading.all(), draft, making)
+        if not paths:
+            raise _nothing(kind, folder, reading)
+        index = FolderIndex.read(draft)
+        index.add(kind, {}, reading.entries, making)
+        replaced = draft.with_suffix(".old")
+        if folder.exists():
+            folder.rename(replaced)
+        draft.rename(folder)
+        shutil.rmtree(replaced, ignore_errors=True)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    return [folder / path.relative_to(draft) for path in paths]
+
+
+# --- content --------------------------------------------------------------------------------------------------------
+
+
+class _Empty(Exception):  # noqa: N818 - a signal within this module
+    """There is nothing to write."""
+
+
+def _write_file(path: Path, pieces: Iterator[bytes]) -> bool:
+    """Write a file, and return whether it has content; otherwise nothing changes."""
+    try:
+        with atomic_file(path, is_private=True) as file:
+            size = 0
+            for piece in pieces:
+                size += len(piece)
+                file.write(piece)
+            if size == 0:
+                raise _Empty
+    except _Empty:
+        return False
+    return True
+
+
+def _encoded(pieces: Iterator[str | bytes]) -> Iterator[bytes]:
+    for piece in pieces:
+        yield piece if isinstance(piece, bytes) else piece.encode("utf-8", "replace")
+
+
+def _nothing(kind: Format, path: Path, reading: Reading) -> NothingToWrite:
+    if reading.failed and not reading.count:
+        return NothingToWrite(f"{path}: not written, no conversation could be read: {reading.failed[0][1]}")
+    return NothingToWrite(
+        f"{path}: not written, the selected conversations have nothing that a {kind.title} file contains"
+    )

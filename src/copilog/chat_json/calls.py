@@ -12,10 +12,11 @@ from copilog.chat_json.values import (
     number_json,
     path_json,
     place_json,
+    put_notes,
     value_of_text,
     with_texts,
 )
-from copilog.derive.notes import SHOWN_INPUT
+from copilog.derive.notes import PREVIEW, SHOWN_INPUT
 from copilog.fields import Json
 from copilog.model import (
     AnyPart,
@@ -30,6 +31,8 @@ from copilog.model import (
     ToolResult,
 )
 
+RESOURCE = "vscode-chat-response-resource:"
+SUFFIX = "__vscode-"  # what the extension adds to the ids of calls
 KIND = "toolInvocationSerialized"
 APPROVALS = {"denied": 0, "not-needed": 1, "setting": 2, "granted": 3, "user": 4, "skipped": 5}
 DETAIL_KEYS = {"setting": "id", "granted": "scope", "user": "selectedButton", "not-needed": "reason"}
@@ -61,7 +64,7 @@ def shown_id(call: ToolCall) -> str:
 
 def recorded_id(call: ToolCall) -> str:
     """Return the id that the model gave a call."""
-    return call.native_ids[-1] if call.native in (KIND, "toolCallRounds") and call.native_ids else call.id
+    return next((name for name in call.native_ids if name.partition(SUFFIX)[0] == call.id), call.id)
 
 
 # --- calls that VS Code recorded ------------------------------------------------------------------------------------
@@ -164,7 +167,11 @@ def _own_details(called: Called, left: Any, data: Json | None) -> Any:
         is_borrowed = call.subagent is not None and call.subagent.result == result.text
         shown = None if is_borrowed or "resultError" in (call.extra or {}) else result.text or None
         items = result.items
-    if shown is None and not items and given is None and left is None:
+    elif result is not None:
+        items = [item for item in result.items if is_shown(item)]
+    flags = call.extra or {}
+    is_error = result is not None and result.is_error and "resultError" not in flags and not has_error_flag(result)
+    if shown is None and not items and given is None and left is None and not is_error:
         return None
     made: Json = dict(left) if isinstance(left, dict) else {}
     if (given := given if given is not None else call.arguments) is not None:
@@ -172,7 +179,17 @@ def _own_details(called: Called, left: Any, data: Json | None) -> Any:
     texts: list[Json] = [] if shown is None else [{"type": "embed", "isText": True, "value": shown}]
     held = made.get("output")
     made["output"] = [*texts, *(item_json(item) for item in items), *(held if isinstance(held, list) else [])]
-    return with_texts(made, isError=(result is not None and result.is_error and result.origin == "display") or None)
+    return with_texts(made, isError=is_error or None)
+
+
+def has_error_flag(result: ToolResult) -> bool:
+    """Return whether the result for the model says itself that the call failed."""
+    return (result.extra or {}).get("hasError") is True
+
+
+def is_shown(item: ResultItem) -> bool:
+    """Return whether a piece of a result is from VS Code's own record: results for the model hold no resources."""
+    return item.place is not None and (item.place.uri or "").startswith(RESOURCE)
 
 
 def item_json(item: ResultItem) -> Json:
@@ -200,7 +217,7 @@ def terminal_json(part: Terminal, left: Json) -> Json:
     made: Json = {**left, "commandLine": line, "language": part.language or "bash"}
     if part.is_background:
         made["isBackground"] = True
-    made |= {key: part.notes[name] for name, key in TERMINAL_NOTES.items() if name in part.notes}
+    put_notes(made, part.notes, TERMINAL_NOTES)
     if part.cwd is not None:
         made.setdefault("cwd", path_json(part.cwd))
     state = dict(left.get("terminalCommandState") or {})
@@ -208,7 +225,7 @@ def terminal_json(part: Terminal, left: Json) -> Json:
     elapsed = number_json(part.elapsed_ms) if part.elapsed_ms is not None else None
     state = with_texts(state, exitCode=part.exit_code, timestamp=started, duration=elapsed)
     output = with_texts(dict(left.get("terminalCommandOutput") or {}), text=part.output)
-    output = with_texts(output, truncated=part.is_output_cut or None)
+    output = with_texts(output, truncated=part.is_output_cut or None, fullOutputPreview=part.notes.get(PREVIEW))
     made |= {"terminalCommandState": state} if state else {}
     return made | ({"terminalCommandOutput": output} if output else {})
 

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from copilog.chat_json.values import bytes_json, path_json, place_json, units, value_of_text, with_texts
+from copilog.chat_json.values import bytes_json, path_json, place_json, put_notes, units, value_of_text, with_texts
+from copilog.derive.notes import IN_PAGE
 from copilog.fields import Json
 from copilog.model import AnyPart, Attachment, Mention, Text, Unknown
 from copilog.uris import base_name
@@ -18,16 +19,7 @@ KINDS = {  # of attachments, by the model's types, where VS Code shows one of an
     "directory": "directory",
     "image": "image",
 }
-VSCODE_KINDS = {
-    "notebook-output": "notebookOutput",
-    "prompt-file": "promptFile",
-    "prompt-text": "promptText",
-    "terminal-command": "terminalCommand",
-    "debug-variable": "debugVariable",
-    "commit": "scmHistoryItem",
-    "commit-change": "scmHistoryItemChange",
-    "commit-range": "scmHistoryItemChangeRange",
-}
+OF_RECORDS = ("imageUrl", "workingSet")  # natives of attachments that only the extension's records have
 FREE = ("command", "generic", "agent-feedback", "debug-events")
 OMITTED = {"partial": 1, "full": 2, "image-limit": 3}
 ATTACHMENT_NOTES = {
@@ -80,7 +72,7 @@ def _message_parts(text: str, mentions: Sequence[Mention], is_own: bool) -> list
 
 def _own_mention(mention: Mention) -> Json:
     made = {"kind": mention.native, **(mention.extra or {})}
-    made |= {key: mention.notes[name] for name, key in MENTION_NOTES.items() if name in mention.notes and key not in made}
+    put_notes(made, mention.notes, MENTION_NOTES)
     if mention.id is not None:
         made.setdefault(MENTION_IDS.get(mention.native or "", "id"), mention.id)
     if mention.start is None and mention.text is not None:
@@ -129,7 +121,7 @@ def variables_json(parts: Sequence[AnyPart], left_out: Counter[str], *, is_own: 
     """Return the attachments of a message."""
     made: list[Any] = []
     for part in parts:
-        if isinstance(part, Attachment) and part.native != "imageUrl":
+        if isinstance(part, Attachment) and not (is_own and part.native in OF_RECORDS):
             made.append(_own_variable(part) if is_own else _variable(part, left_out))
         elif isinstance(part, Unknown) and part.type.startswith("variable:"):
             made.append(part.raw)
@@ -140,7 +132,9 @@ def _own_variable(part: Attachment) -> Json:
     made: Json = {"kind": part.native} if part.native is not None else {}
     made |= part.extra or {}
     made = with_texts(made, id=part.id, name=part.name, mimeType=part.mime_type, modelDescription=part.description)
-    made |= {key: part.notes[name] for name, key in ATTACHMENT_NOTES.items() if name in part.notes and key not in made}
+    put_notes(made, part.notes, ATTACHMENT_NOTES)
+    if (described := part.notes.get(IN_PAGE)) is not None and isinstance(fields := value_of_text(described), dict):
+        made |= {key: value for key, value in fields.items() if key not in made}
     if part.type == "implicit" or not part.is_sent:
         made["enabled"] = part.is_sent
     if part.omitted is not None:
@@ -150,14 +144,18 @@ def _own_variable(part: Attachment) -> Json:
         made.setdefault("imageData" if part.type == "element" else "value", bytes_json(part.data))
     if part.text is not None:
         _put_text(made, part, part.text)
-    if place is not None:
+    if place is not None and not _is_place((part.extra or {}).get("value")):
         key = "copiedFrom" if part.type == "paste" else "uri" if "value" in made else "value"
         made.setdefault(key, place)
     if part.type == "paste":
-        made |= {key: part.notes[name] for name, key in PASTE_NOTES.items() if name in part.notes and key not in made}
+        put_notes(made, part.notes, PASTE_NOTES)
         if part.text is not None:
             made.setdefault("code", part.text)
     return made
+
+
+def _is_place(value: Any) -> bool:
+    return isinstance(value, dict) and not value.keys().isdisjoint({"$mid", "scheme", "uri", "location"})
 
 
 def _put_text(made: Json, part: Attachment, text: str) -> None:

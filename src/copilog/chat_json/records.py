@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from copilog.chat_json.calls import Called, recorded_id
+from copilog.chat_json.calls import Called, is_shown, recorded_id
 from copilog.chat_json.values import bytes_json, ms_of, number_json, place_json, uri_json, with_texts
 from copilog.fields import Json
 from copilog.model import (
@@ -30,6 +30,7 @@ from copilog.model import (
 )
 
 PROMPT_KEYS = {"system": "systemPrompt", "conversation": "renderedGlobalContext", "turn": "renderedUserMessage"}
+EARLY = ("messages", "edits")
 NO_ROUND = ("toolCallRounds", "summaries")  # natives of parts that are in a round or a summary
 RESULT_MARK, TEXT_MARK, DATA_MARK = 20, 21, 24  # the $mid of results and their parts
 
@@ -43,6 +44,8 @@ def prompts_json(parts: Sequence[AnyPart], left_out: Counter[str], *, is_own: bo
     key = PROMPT_KEYS["turn"]
     for part in parts:
         if isinstance(part, Prompt):
+            if is_own and part.native in EARLY:
+                continue
             is_known = is_own and part.native in PROMPT_KEYS.values()
             if not is_known and part.scope == "system":
                 left_out["system prompts"] += 1
@@ -53,6 +56,24 @@ def prompts_json(parts: Sequence[AnyPart], left_out: Counter[str], *, is_own: bo
         elif isinstance(part, Attachment) and part.native == "imageUrl":
             made.setdefault(key, []).append(_picture(part))
     return made
+
+
+def early_json(parts: Sequence[AnyPart], rounds: Sequence[Round]) -> Json:
+    """Return what the first releases of the extension recorded: messages, or edits with their files."""
+    answers = [one for one in rounds if one.id is None and not one.call_ids]
+    said = [part for part in parts if isinstance(part, Prompt) and part.native == "messages"]
+    if said:
+        asked = [{"role": "system" if part.scope == "system" else "user", "content": part.text} for part in said]
+        return {"messages": [*asked, *({"role": "assistant", "content": one.text} for one in answers)]}
+    request = next((part.text for part in parts if isinstance(part, Prompt) and part.native == "edits"), None)
+    files = [part for part in parts if isinstance(part, Attachment) and part.native == "workingSet"]
+    if request is None and not files:
+        return {}
+    working_set = [
+        with_texts({"text": part.text}, uri=place_json(part.place) if part.place is not None else None) for part in files
+    ]
+    edits = with_texts({"workingSet": working_set}, request=request, response=answers[0].text if answers else None)
+    return {"edits": edits}
 
 
 def _picture(part: Attachment) -> Json:
@@ -139,7 +160,7 @@ def results_json(all_called: Sequence[Called], orphans: Sequence[ToolResult], *,
 
 def _result(result: ToolResult) -> Json:
     content: list[Any] = [{"$mid": TEXT_MARK, "value": result.text}] if result.text else []
-    content += [_content(item) for item in result.items]
+    content += [_content(item) for item in result.items if not is_shown(item)]
     left = result.extra or {}
     return {"$mid": RESULT_MARK, "content": content, **left}
 

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from copilog.chat_json.calls import KIND, Called, call_json, own_call_json, shown_id
+from copilog.chat_json.fences import Placed, with_fences
 from copilog.chat_json.parts import own_part_json, part_json
 from copilog.chat_json.prompts import message_json, variables_json
 from copilog.chat_json.records import (
     NO_ROUND,
     code_block_json,
+    early_json,
     made_rounds,
     prompts_json,
     put_usage,
@@ -31,6 +33,7 @@ from copilog.model import (
     Followup,
     Message,
     Mode,
+    Model,
     Notice,
     Prompt,
     Terminal,
@@ -87,7 +90,7 @@ def request_json(turn: Turn, messages: Sequence[Message], left_out: Counter[str]
     if turn.status != "unanswered" or sides.items:
         request["response"] = [item for _, item in sides.items]
     _put_identity(turn, request, is_own)
-    _put_times(turn, request)
+    _put_times(turn, request, is_own)
     _put_result(turn, messages, asked, sides, request, left_out, is_own)
     _put_feedback(turn, request)
     return Written(request, [position for position, _ in sides.items])
@@ -104,7 +107,7 @@ class _Response:
     """The items of a response, with the positions at which they were read."""
 
     def __init__(self, messages: Sequence[Message], left_out: Counter[str], *, is_own: bool) -> None:
-        self.items: list[tuple[int | None, Json]] = []
+        self.items: list[Placed] = []
         self.called: list[Called] = []
         self.is_own = is_own
         self._left_out = left_out
@@ -141,6 +144,8 @@ class _Response:
                 continue
             for item in self._items_of(part, message.parent_call_id):
                 self._add(part, item)
+        if self.is_own:
+            self.items = with_fences(self.items)
 
     def _items_of(self, part: AnyPart, parent: str | None) -> Iterator[Json]:
         run_id = self._run_of(parent)
@@ -202,6 +207,8 @@ def _put_identity(turn: Turn, request: Json, is_own: bool) -> None:
     }
     request |= {key: True for key, is_set in flags.items() if is_set}
     request |= with_texts({}, systemInitiatedLabel=turn.system_label)
+    if turn.is_undone and "shouldBeRemovedOnSend" not in request and turn.request_id is not None:
+        request["shouldBeRemovedOnSend"] = {"requestId": turn.request_id}
     if turn.command is not None and is_own:
         held = request.get("slashCommand")
         request["slashCommand"] = {**(held if isinstance(held, dict) else {}), "name": turn.command}
@@ -244,7 +251,7 @@ def _mode(mode: Mode, custom: CustomAgent | None, is_own: bool) -> Json | None:
     return made
 
 
-def _put_times(turn: Turn, request: Json) -> None:
+def _put_times(turn: Turn, request: Json, is_own: bool) -> None:
     timing = turn.timing
     if timing.started_at is not None:
         request["timestamp"] = ms_of(timing.started_at)
@@ -259,8 +266,8 @@ def _put_times(turn: Turn, request: Json) -> None:
         state.setdefault("value", STATES[turn.status])
     if timing.completed_at is not None:
         state["completedAt"] = ms_of(timing.completed_at)
-    elif turn.status in ENDED and timing.started_at is not None:
-        state["completedAt"] = ms_of(timing.started_at) + (timing.elapsed_ms or 0)
+    elif not is_own and turn.status in ENDED and timing.started_at is not None:
+        state["completedAt"] = number_json(ms_of(timing.started_at) + (timing.elapsed_ms or 0))
     if state:
         request["modelState"] = state
 
@@ -309,7 +316,13 @@ def _put_records(
     is_own: bool,
 ) -> None:
     metadata |= {key: value for key, value in prompts_json(asked, left_out, is_own=is_own).items() if key not in metadata}
+    early = early_json(asked, turn.rounds) if is_own else {}
+    for key, value in early.items():
+        held = metadata.get(key)
+        metadata[key] = {**held, **value} if isinstance(held, dict) and isinstance(value, dict) else held or value
     rounds = rounds_json(turn, sides.calls) if is_own or turn.rounds else made_rounds(messages)
+    if early:
+        rounds = [one for one, of_turn in zip(rounds, turn.rounds, strict=True) if of_turn.id or of_turn.call_ids]
     if rounds:
         metadata["toolCallRounds"] = [*rounds, *_list(metadata.get("toolCallRounds"))]
     results = results_json(sides.called, sides.orphans, is_own=is_own)
@@ -320,17 +333,14 @@ def _put_records(
         metadata["summaries"] = [*summaries, *_list(metadata.get("summaries"))]
     if turn.code_blocks:
         metadata["codeBlocks"] = [code_block_json(block) for block in turn.code_blocks]
-    if is_own and turn.model is not None and turn.model.resolved is not None and not _is_picked(turn, sides.items):
+    if is_own and turn.model is not None and turn.model.resolved is not None and not _is_picked(turn.model, sides.items):
         metadata["resolvedModel"] = turn.model.resolved
 
 
-def _is_picked(turn: Turn, items: Sequence[tuple[int | None, Json]]) -> bool:
-    """Return whether the model behind a router is recorded elsewhere: by a part, or by the usage."""
-    resolved = turn.model.resolved if turn.model is not None else None
+def _is_picked(model: Model, items: Sequence[Placed]) -> bool:
+    """Return whether a part of the response tells which model was behind the router."""
     parts = [item.get("resolved") for _, item in items if item.get("kind") == "autoModeResolution"]
-    if any(isinstance(part, dict) and part.get("id") == resolved for part in parts):
-        return True
-    return any(usage.model == resolved for usage in turn.usage)
+    return any(isinstance(part, dict) and part.get("id") == model.resolved for part in parts)
 
 
 def _list(value: Any) -> list[Any]:

@@ -14,7 +14,7 @@ from copilog.chat_json.prompts import message_json, variables_json
 from copilog.chat_json.requests import STATES, Written, request_json
 from copilog.chat_json.values import ms_of, with_texts
 from copilog.fields import Json
-from copilog.model import Conversation, Message, Queued, Turn, title_of
+from copilog.model import Conversation, Message, Queued, ToolResult, Turn, parts_of, title_of
 
 VSCODE_SOURCES = ("vscode-session", "vscode-session-log", "vscode-state", "chat-export")
 EXPORT = "chat-export"
@@ -26,6 +26,7 @@ IN_FILE = (None, "hidden", "undone", "replaced")  # why turns do not count that 
 ROOT_FIRST = ("version", "sessionId", "creationDate", "customTitle", "responderUsername", "initialLocation", "requests")
 REQUEST_FIRST = ("requestId", "timestamp", "message", "variableData", "response")
 OF_INDEX = ("index", "transfer", "transcript", "edits", "export", "vscode", "agent_session")
+QUEUED_NOTES = {"button pressed": "confirmation", "label": "systemInitiatedLabel"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _OURS = uuid.UUID("5f0c8a52-3f0e-4f5a-9d5b-1d3a0c6f7e11")
@@ -51,7 +52,7 @@ def requests_json(conversation: Conversation, left_out: Counter[str]) -> Iterato
             left_out["turns that do not count"] += 1
             continue
         made = request_json(turn, by_turn[turn.index], left_out, is_own=own)
-        request = with_what_was_written(turn, made)
+        request = with_what_was_written(turn, made) if conversation.source == EXPORT else made.request
         if not own:
             _name_request(request, conversation, turn, named)
         yield request
@@ -153,8 +154,8 @@ def _input_state(conversation: Conversation, left_out: Counter[str]) -> Json:
     own = is_own(conversation)
     made: Json = {**((draft.extra or {}) if own else {}), "inputText": draft.text}
     made["attachments"] = variables_json(draft.attachments, left_out, is_own=own)
-    made.setdefault("selections", [])
-    made.setdefault("contrib", {})
+    if not own:
+        made |= {"selections": [], "contrib": {}}
     if draft.mode is not None and own:
         made["mode"] = with_texts(dict(draft.mode.extra or {}), id=draft.mode.id, kind=draft.mode.kind)
         made = with_texts(made, permissionLevel=draft.mode.permission_level)
@@ -174,6 +175,8 @@ def _queued(each: Queued, left_out: Counter[str]) -> Json | None:
     request["variableData"] = {"variables": variables_json(each.message.parts, left_out, is_own=True)}
     started = ms_of(each.message.created_at) if each.message.created_at is not None else None
     request = with_texts(request, requestId=each.message.id, timestamp=started)
+    notes = each.message.parts[0].notes if each.message.parts else {}
+    request = with_texts(request, **{key: notes.get(name) for name, key in QUEUED_NOTES.items()})
     made = {"kind": each.type or "queued", "sendOptions": {}, **extra, "request": request}
     return with_texts(made, id=each.id)
 
@@ -212,6 +215,9 @@ def count_what_is_left_out(conversation: Conversation, left_out: Counter[str], *
     left_out["files before and after their edits"] += len(conversation.file_changes) + len(conversation.files)
     left_out["usage of the whole session"] += len(conversation.usage)
     left_out["relations to other conversations"] += len(conversation.relations)
+    left_out["complete outputs in files of their own"] += sum(
+        isinstance(part, ToolResult) and part.full_text is not None for part in parts_of(conversation)
+    )
     left_out["the working folder"] += conversation.workspace is not None
     if not is_session:
         left_out["queued prompts"] += len(conversation.queued)
@@ -232,8 +238,8 @@ def in_order(value: Any, first: tuple[str, ...] = ()) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def json_bytes_text(value: Any, first: tuple[str, ...] = (), *, indent: int | None = 2) -> str:
-    """Return a value as JSON that has the same text whenever it is written; half surrogate pairs stay escaped."""
+def json_text_of(value: Any, *, indent: int | None = None) -> str:
+    """Return a value as JSON; half surrogate pairs stay escaped."""
     separators = (",", ":") if indent is None else None
-    text = json.dumps(in_order(value, first), indent=indent, ensure_ascii=False, separators=separators)
+    text = json.dumps(value, indent=indent, ensure_ascii=False, separators=separators)
     return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text)

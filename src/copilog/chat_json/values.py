@@ -90,6 +90,13 @@ def with_texts(fields: Json, **texts: Any) -> Json:
     return {**fields, **{name: value for name, value in texts.items() if value is not None}}
 
 
+def put_notes(made: Json, notes: dict[str, str], names: dict[str, str]) -> None:
+    """Put notes back under the keys from which they were read, by their labels."""
+    for label, key in names.items():
+        if label in notes and not isinstance(made.get(key), str):
+            made[key] = markdown_json(notes[label], made.get(key))
+
+
 def markdown_json(text: str, left: Any) -> Json | str:
     """Return a Markdown value: with the fields that it had besides its text, else as plain text."""
     return {**left, "value": text} if isinstance(left, dict) else text

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 MODULES = {
     "html": "copilog.exports.html",
     "markdown": "copilog.exports.markdown",
+    "chat": "copilog.exports.chat",
+    "vscode": "copilog.exports.vscode_session",
 }
 NAMES = tuple(MODULES)  # names on the command line
 

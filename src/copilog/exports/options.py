@@ -17,6 +17,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     kept_only: bool | None = None  # only turns whose edits were kept
     unique: bool | None = None  # leave out conversations that nearly repeat another one
     release: str | None = None  # of the program that is to read the files
+    new_id: bool | None = None  # another id than the conversation's, so that it can be placed beside it
 
 
 def check_options(

@@ -12,6 +12,7 @@ from types import ModuleType
 
 import click
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -194,7 +195,6 @@ def test_a_document_contains_everything_in_order() -> None:
         text.index(words)
         for words in (
             "# Fix the tide table",
-            "- **Id**: vscode:1",
             "## Turn 1",
             "### You",
             "Why is it wrong?",
@@ -202,9 +202,9 @@ def test_a_document_contains_everything_in_order() -> None:
             "### GitHub Copilot",
             "<summary>Thinking</summary>",
             "Hm, let me see.",
-            "**Tool call** `read_file` (succeeded)",
+            "<summary>Tool call read_file (succeeded)</summary>",
             '"filePath": "/home/ana/tides.py"',
-            "**Tool call** `runSubagent`",
+            "<summary>Tool call runSubagent (succeeded)</summary>",
             "<summary>Sub-agent, Scout: 1 message</summary>",
             "I looked.",
             "```console\n$ make\nred\n```",
@@ -216,12 +216,44 @@ def test_a_document_contains_everything_in_order() -> None:
             "## Turn 2",
             "**Error** (net)",
             "The network is gone",
+            "## About this conversation",
+            "- **Id**: vscode:1",
             "## Not in this file",
         )
     ]
     assert places == sorted(places)
     assert "2 files of type image/png" in text
     assert "````text\nlow = 1\n```\nfence\n````" in text
+
+
+def test_front_matter_is_yaml_of_recorded_facts_whatever_the_title_is() -> None:
+    conversation = a_conversation(title="--- a: [b]\n---\n# &x: *y \x00")
+    text = markdown_page(conversation)
+    beginning, matter, document = re.split(r"^---$", text, maxsplit=2, flags=re.MULTILINE)
+    facts = yaml.safe_load(matter)
+    assert beginning == ""
+    assert facts["id"] == "vscode:1"
+    assert facts["title"].startswith("--- a: [b]")
+    assert facts["date"] == "2026-05-04T08:00:00Z"
+    assert facts["turns"] == 2
+    assert facts["tool_calls"] == 2
+    assert "repository" not in facts
+    assert document.lstrip().startswith("# ")
+
+
+def test_a_document_of_prompts_has_what_the_user_wrote_and_attached_and_nothing_else() -> None:
+    text = "".join(markdown_pieces([a_conversation()], [], prompts_only=True))
+    for words in ("## Turn 1", "Why is it wrong?", "`shot.png`", "## Turn 2", "And now?"):
+        assert words in text
+    for words in ("It is **done**.", "I looked.", "read_file", "Hm, let me see.", "low = 1", "Today"):
+        assert words not in text
+
+
+def test_one_document_of_several_has_no_front_matter_between_them() -> None:
+    both = [a_conversation(), a_conversation()]
+    text = "".join(markdown_pieces(both, [entry_of(each) for each in both]))
+    assert "id: vscode:1" not in text
+    assert text.count("# Fix the tide table") == 2
 
 
 def structure_of(text: str) -> list[str]:

@@ -72,7 +72,7 @@ def test_a_selection_goes_to_one_file_or_to_a_file_each() -> None:
     assert sorted(path.name[11:] for path in Path("notes").glob("20*")) == ["garden.md", "tide-parser.md"]
 
     outcome = run("export", "-w", "garden", "--format", "markdown", "-o", "-")
-    assert outcome.out.startswith("# Garden\n")
+    assert outcome.out.startswith("---\ntitle: Garden\n")
     assert QUESTION not in outcome.out
 
 

@@ -23,7 +23,7 @@ def ids(viewer_archive: Path) -> list[str]:
 
 
 def test_a_conversation_comes_as_a_file_with_a_name(client: TestClient, ids: list[str]) -> None:
-    for kind, ending, beginning in (("html", "html", "<!DOCTYPE html>"), ("markdown", "md", "# ")):
+    for kind, ending, beginning in (("html", "html", "<!DOCTYPE html>"), ("markdown", "md", "---\ntitle: ")):
         answer = client.get(f"/export?{urlencode({'id': ids[0], 'format': kind})}")
         assert answer.status_code == 200
         assert answer.text.startswith(beginning)

@@ -10,7 +10,7 @@ from copilog.exports.formats import Format, Making
 from copilog.exports.index import Entry
 from copilog.model import Conversation
 from copilog.view.wording import counted
-from copilog.writers.markdown import document_blocks
+from copilog.writers.markdown import document_blocks, prompt_blocks
 from copilog.writers.markdown_text import plain
 
 
@@ -20,9 +20,15 @@ def markdown_page(conversation: Conversation) -> str:
 
 
 def markdown_pieces(
-    conversations: Iterable[Conversation], index: Sequence[Entry], *, title: str | None = None, missing: str = ""
+    conversations: Iterable[Conversation],
+    index: Sequence[Entry],
+    *,
+    title: str | None = None,
+    missing: str = "",
+    prompts_only: bool = False,
 ) -> Iterator[str]:
-    """Yield several conversations as one document with an index, piece by piece."""
+    """Yield several conversations as one document with an index, piece by piece; one alone gets front matter."""
+    draw = prompt_blocks if prompts_only else document_blocks
     if len(index) > 1:
         yield f"# {plain(title or counted(len(index), 'conversation'))}\n\n"
         for number, entry in enumerate(index, 1):
@@ -30,15 +36,15 @@ def markdown_pieces(
     for number, conversation in enumerate(conversations):
         if number or len(index) > 1:
             yield "\n---\n\n"
-        for block in document_blocks(conversation):
+        for block in draw(conversation, has_front_matter=len(index) <= 1):
             if block:
                 yield f"{block}\n\n"
     if missing:
         yield f"\n---\n\n{plain(missing, 1000)}\n"
 
 
-def _pieces(conversations: Iterable[Conversation], index: Sequence[Entry], making: Making) -> Iterator[str]:  # noqa: ARG001
-    return markdown_pieces(conversations, index)
+def _pieces(conversations: Iterable[Conversation], index: Sequence[Entry], making: Making) -> Iterator[str]:
+    return markdown_pieces(conversations, index, prompts_only=bool(making.options.prompts_only))
 
 
 def _folder_index(lines: Sequence[Line], making: Making) -> str:
@@ -48,5 +54,11 @@ def _folder_index(lines: Sequence[Line], making: Making) -> str:
 
 
 FORMAT = Format(
-    "markdown", "Markdown", ".md", "text/markdown; charset=utf-8", _pieces, folder_index=("index.md", _folder_index)
+    "markdown",
+    "Markdown",
+    ".md",
+    "text/markdown; charset=utf-8",
+    _pieces,
+    options=frozenset({"prompts_only"}),
+    folder_index=("index.md", _folder_index),
 )

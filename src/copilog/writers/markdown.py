@@ -1,4 +1,8 @@
-"""A conversation as a Markdown document: title, facts, all turns, and a list of what is missing."""
+"""A conversation as a Markdown document: front matter, title, all turns, facts, and a list of what is missing.
+
+The layout depends on the conversation alone, and calls are folded below one line each: in a repository, a conversation
+that went on differs from its earlier file by what was added.
+"""
 
 from __future__ import annotations
 
@@ -37,27 +41,44 @@ from copilog.view.conversation_info import panel_of
 from copilog.view.prose import with_links
 from copilog.view.terminal_text import clean_output
 from copilog.view.wording import counted, superseded_text
+from copilog.writers.front_matter import front_matter
 from copilog.writers.html.characters import visible_line
 from copilog.writers.html.code import laid_out
 from copilog.writers.markdown_text import details, fence, plain, prose, quoted, span
 from copilog.writers.missing import Missing
 
 MOST_IN_LINE = 300  # characters of a note
+OF_USER = frozenset({Words.kind, Chips.kind, Chip.kind})
 BOXES = {"done": "x", "doing": " ", "open": " "}
 
 
-def document_blocks(conversation: Conversation) -> Iterator[str]:
+def document_blocks(conversation: Conversation, *, has_front_matter: bool = False) -> Iterator[str]:
     """Yield the document block by block; an empty block is left out."""
     superseded = [turn for turn in conversation.turns if not is_counted(turn)]
     conversation = without_superseded(conversation)
     missing = Missing()
     missing.superseded = superseded_text(superseded) if superseded else ""
     view = View(conversation)
+    if has_front_matter:
+        yield front_matter(conversation)
     yield f"# {plain(title_of(conversation))}"
-    yield from _facts(conversation)
     yield from BlockWriter(view, missing).items(view.items())
+    yield "## About this conversation"
+    yield from _facts(conversation)
     yield "## Not in this file"
     yield "\n".join(f"- {line}" for line in missing.lines())
+
+
+def prompt_blocks(conversation: Conversation, *, has_front_matter: bool = False) -> Iterator[str]:
+    """Yield a document with nothing but what the user wrote and attached."""
+    conversation = without_superseded(conversation)
+    view = View(conversation)
+    writer = BlockWriter(view, Missing())
+    if has_front_matter:
+        yield front_matter(conversation)
+    yield f"# {plain(title_of(conversation))}"
+    for item in view.items():
+        yield from writer.prompts(item)
 
 
 def _facts(conversation: Conversation) -> Iterator[str]:
@@ -175,6 +196,19 @@ class BlockWriter:
             for block in waiting.blocks:
                 yield from self.block(block)
 
+    def prompts(self, item: Any) -> Iterator[str]:
+        """Yield what an item has of the user's: the number of the turn, texts and attachments."""
+        match item.kind:
+            case "turn-head":
+                yield f"## Turn {item.number}"
+            case "message" if item.role == "user" and not item.is_helper:
+                blocks: list[AnyBlock] = [block for block in item.blocks if block.kind in OF_USER]
+                for block in blocks:
+                    yield from self.block(block)
+            case "branch":
+                inner = [text for each in item.items for text in self.prompts(each) if text]
+                yield quoted("\n\n".join([f"## {item.title}", *inner]))
+
     # --- blocks ---------------------------------------------------------------------------------------------------
 
     def block(self, block: AnyBlock) -> Iterator[str]:
@@ -236,16 +270,20 @@ class BlockWriter:
 
     def _call(self, call: Call) -> Iterator[str]:
         facts = ["succeeded" if call.status == "succeeded" else "", line_counts_text(call.lines, "−"), *call.remarks]
-        said = ", ".join(plain(fact, 200) for fact in facts if fact)
-        yield f"**Tool call** {span(call.name, 80)}" + (f" ({said})" if said else "")
-        yield f"Shown as: {plain(call.said)}" if call.said else ""
-        yield _arguments(call.arguments)
-        yield from _notes(call.notes)
-        for shell in call.shells:
-            yield from self.block(shell)
-        yield from self._helper(call)
-        for result in call.results:
-            yield from self.block(result)
+        said = ", ".join(visible_line(fact, 200) for fact in facts if fact)
+        words = visible_line(call.name, 80) + (f" ({said})" if said else "")
+        about = visible_line(call.said or next((shell.command for shell in call.shells), ""), 160)
+        parts: list[AnyBlock] = [*call.shells, *call.results]
+        blocks = [
+            f"Shown as: {plain(call.said)}" if len(call.said) > len(about) else "",
+            _arguments(call.arguments),
+            *_notes(call.notes),
+            *(text for part in parts for text in self.block(part)),
+        ]
+        helper = list(self._helper(call))
+        summary = f"Tool call {words}" + (f": {about}" if about else "")
+        yield details(summary, *blocks) if any(blocks) else f"*{plain(summary, 500)}*"
+        yield from helper
 
     def _helper(self, call: Call) -> Iterator[str]:
         helper = call.helper

@@ -394,6 +394,6 @@ def test_a_new_format_is_a_module_and_a_line(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "titles", module)
     monkeypatch.setitem(MODULES, "titles", "titles")
 
-    assert [each.name for each in formats()] == ["html", "markdown", "titles"]
+    assert [each.name for each in formats()][-1] == "titles"
     assert format_named("titles") is made
     assert format_named("no-such-format") is None

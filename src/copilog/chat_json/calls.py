@@ -275,8 +275,7 @@ def call_json(called: Called) -> Json:
     made = with_texts(made, resultError=True if is_error else None, generatedTitle=call.title)
     if call.is_hidden:
         made["presentation"] = "hidden"
-    run_id = call.id if call.subagent is not None else called.run_id
-    made = with_texts(made, subAgentInvocationId=run_id)
+    made = with_texts(made, subAgentInvocationId=called.run_id)
     data = _data(called)
     if data is not None:
         made["toolSpecificData"] = data

@@ -77,7 +77,8 @@ def applied(made: Any, found: Json | None) -> Any:
     if "of" in found:
         items = made if isinstance(made, dict) else dict(enumerate(made if isinstance(made, list) else ()))
         return [
-            put[name] if (name := str(at)) in put else applied(items.get(at), inner.get(name)) for at in range(found["of"])
+            put[name] if (name := str(at)) in put else applied(items.get(at), inner.get(name))
+            for at in range(found["of"])
         ]
     held = made if isinstance(made, dict) else {}
     dropped = frozenset(found.get("drop", ()))

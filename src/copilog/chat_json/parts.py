@@ -275,8 +275,8 @@ def _edit(part: FileEdit, left_out: Counter[str]) -> list[Json]:
 def edits_of_diff(diff: str) -> list[Json]:
     """Return a unified diff as edits of the text before it."""
     made: list[Json] = []
-    at, taken, put = 0, 0, []
-    removed_from = 0
+    at = taken = removed_from = 0
+    put: list[str] = []
 
     def flush() -> None:
         if taken or put:
@@ -314,7 +314,7 @@ def _question(part: Confirmation, left_out: Counter[str]) -> list[Json]:
         return [_carousel(part)]
     if part.type == "plan":
         actions = [{"label": option} for option in part.options]
-        made = {"kind": "planReview", "title": part.title or "Plan", "content": part.message or "", "actions": actions}
+        made: Json = {"kind": "planReview", "title": part.title or "Plan", "content": part.message or "", "actions": actions}
         answered = {"action": part.answer, "rejected": part.state == "rejected"}
         known = {key: value for key, value in answered.items() if value is not None}
         return [{**made, "canProvideFeedback": False, "isUsed": True, "data": known}]
@@ -346,7 +346,9 @@ def _carousel(part: Confirmation) -> Json:
         made = {"id": name, "type": kind, "title": question.title or question.text or ""}
         asked.append(with_texts({**made, **({"options": options} if options else {})}, message=question.text))
         if question.answer is not None:
-            answers[name] = {"selectedValue": question.answer} if question.answer in question.options else question.answer
+            answers[name] = (
+                {"selectedValue": question.answer} if question.answer in question.options else question.answer
+            )
     made = {"kind": "questionCarousel", "questions": asked, "allowSkip": True, "isUsed": True}
     return with_texts({**made, **({"data": answers} if answers else {})}, message=part.message)
 

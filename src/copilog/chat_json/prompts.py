@@ -41,7 +41,7 @@ def message_json(parts: Sequence[AnyPart], *, is_own: bool) -> Json | None:
         return None
     others = "" if is_own else "\n\n".join(part.text for part in parts if isinstance(part, Text) and part is not words)
     text = "\n\n".join(filter(None, (words.text if words is not None else "", others)))
-    made = {"text": text, "parts": _message_parts(text, mentions, is_own)}
+    made: Json = {"text": text, "parts": _message_parts(text, mentions, is_own)}
     made["parts"] += [part.raw for part in unknown] if is_own else []
     left = words.extra if is_own and words is not None else None
     return {**made, **{key: value for key, value in (left or {}).items() if key != "parts"}}

@@ -70,7 +70,8 @@ def early_json(parts: Sequence[AnyPart], rounds: Sequence[Round]) -> Json:
     if request is None and not files:
         return {}
     working_set = [
-        with_texts({"text": part.text}, uri=place_json(part.place) if part.place is not None else None) for part in files
+        with_texts({"text": part.text}, uri=place_json(part.place) if part.place is not None else None)
+        for part in files
     ]
     edits = with_texts({"workingSet": working_set}, request=request, response=answers[0].text if answers else None)
     return {"edits": edits}
@@ -235,7 +236,11 @@ def _totals_of(usages: Sequence[Usage], left_out: Counter[str]) -> Json:
             continue
         name = usage.model or ""
         held = totals.setdefault(name, {"model": name, "inputTokens": 0, "cachedTokens": 0, "outputTokens": 0})
-        for key, value in (("inputTokens", usage.input), ("cachedTokens", usage.cache_read), ("outputTokens", usage.output)):
+        for key, value in (
+            ("inputTokens", usage.input),
+            ("cachedTokens", usage.cache_read),
+            ("outputTokens", usage.output),
+        ):
             held[key] += value or 0
         for name_of, given in (("cache writes", usage.cache_write), ("reasoning tokens", usage.reasoning)):
             left_out[f"usage: {name_of}"] += bool(given)
@@ -243,5 +248,3 @@ def _totals_of(usages: Sequence[Usage], left_out: Counter[str]) -> Json:
     credits_spent = [usage.credits for usage in counted if usage.credits is not None]
     made: Json = {"modelTotals": list(totals.values())} if totals else {}
     return {**made, "copilotCredits": sum(credits_spent)} if credits_spent else made
-
-

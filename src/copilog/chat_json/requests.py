@@ -242,7 +242,11 @@ def _mode(mode: Mode, custom: CustomAgent | None, is_own: bool) -> Json | None:
     made = with_texts(made, **{key: mode.id if is_own else "custom" if is_custom else kind})
     if mode.name is not None and (is_own or is_custom):
         made.setdefault("telemetryModeName", mode.name)
-    if custom is not None and (custom.evidence == "modeInfo" or (is_custom and not is_own)) and custom.instructions is not None:
+    if (
+        custom is not None
+        and (custom.evidence == "modeInfo" or (is_custom and not is_own))
+        and custom.instructions is not None
+    ):
         instructions: Json = {"toolReferences": [{"kind": "tool", "name": name} for name in custom.tools]}
         instructions = with_texts(instructions, name=custom.name or "", content=custom.instructions)
         if custom.uri is not None:
@@ -315,7 +319,9 @@ def _put_records(
     left_out: Counter[str],
     is_own: bool,
 ) -> None:
-    metadata |= {key: value for key, value in prompts_json(asked, left_out, is_own=is_own).items() if key not in metadata}
+    metadata |= {
+        key: value for key, value in prompts_json(asked, left_out, is_own=is_own).items() if key not in metadata
+    }
     early = early_json(asked, turn.rounds) if is_own else {}
     for key, value in early.items():
         held = metadata.get(key)
@@ -333,7 +339,12 @@ def _put_records(
         metadata["summaries"] = [*summaries, *_list(metadata.get("summaries"))]
     if turn.code_blocks:
         metadata["codeBlocks"] = [code_block_json(block) for block in turn.code_blocks]
-    if is_own and turn.model is not None and turn.model.resolved is not None and not _is_picked(turn.model, sides.items):
+    if (
+        is_own
+        and turn.model is not None
+        and turn.model.resolved is not None
+        and not _is_picked(turn.model, sides.items)
+    ):
         metadata["resolvedModel"] = turn.model.resolved
 
 

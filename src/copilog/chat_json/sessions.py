@@ -62,7 +62,11 @@ def _is_in_file(turn: Turn, own: bool) -> bool:
     """Return whether VS Code's file has a turn: those that were taken back, or are of another copy, are not in it."""
     if turn.branch is not None:
         return False
-    return turn.superseded in IN_FILE and (turn.pointer is not None or turn.superseded is None) if own else not turn.superseded
+    return (
+        turn.superseded in IN_FILE and (turn.pointer is not None or turn.superseded is None)
+        if own
+        else not turn.superseded
+    )
 
 
 def _name_request(request: Json, conversation: Conversation, turn: Turn, named: set[str]) -> None:

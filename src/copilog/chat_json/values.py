@@ -65,7 +65,7 @@ def ms_of(moment: datetime) -> int | float:
 
 def number_json(value: float) -> int | float:
     """Return a number without a fraction as an integer."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return int(value) if float(value).is_integer() else value
 
 
 def units(text: str) -> int:

@@ -56,7 +56,9 @@ Examples:
 )
 @click.option("-a", "--all", "is_all", is_flag=True, help="Export all conversations.")
 @click.option("--release", metavar="VERSION", help="The release that is to read the files, such as 1.108 (vscode).")
-@click.option("--new-id", is_flag=True, default=None, help="Write sessions under new ids, beside the old ones (vscode).")
+@click.option(
+    "--new-id", is_flag=True, default=None, help="Write sessions under new ids, beside the old ones (vscode)."
+)
 @click.option("--prompts-only", is_flag=True, default=None, help="Only what the user wrote (markdown).")
 @json_option
 @pass_settings

@@ -1,7 +1,7 @@
 """Export conversations as sessions of VS Code, with their entries of its index; where they go is in docs/vscode.md.
 
-    chatSessions/<session id>.jsonl          one line with the whole session; .json for releases before 1.109
-    chat.ChatSessionStore.index.json         the value of that key of state.vscdb, for these sessions
+chatSessions/<session id>.jsonl          one line with the whole session; .json for releases before 1.109
+chat.ChatSessionStore.index.json         the value of that key of state.vscdb, for these sessions
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ FIRST_WITH_LOGS = (1, 109)  # the release of VS Code that began to write .jsonl
 _RELEASE = re.compile(r"(\d+)\.(\d+)(?:\.\d+)?")
 
 
-def session_text(conversation: Conversation, session_id: str, left_out: Counter[str], *, is_log: bool) -> tuple[str, Json]:
+def session_text(
+    conversation: Conversation, session_id: str, left_out: Counter[str], *, is_log: bool
+) -> tuple[str, Json]:
     """Return the content of a session's file, and its entry of the index."""
     root = session_root(conversation, session_id, left_out)
     requests = list(requests_json(conversation, left_out))

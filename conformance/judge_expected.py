@@ -1,0 +1,110 @@
+"""What of a conversation has to be on the screen: from the model alone, without the code that writes exports."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from html import unescape
+from typing import NamedTuple
+
+from markdown_it import MarkdownIt
+
+from conformance.judge_page import Screen
+from copilog.derive import is_counted
+from copilog.model import Conversation, Message, Text, ToolCall, Turn, prose_of
+from copilog.model.parts import Terminal
+
+_TAG = re.compile(r"<[^>]*>")
+_LINK = re.compile(r"\[\]\([^)]*\)")
+_ICON = re.compile(r"\$\([a-z-]+\)")
+_markdown = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+LONGEST_LINE = 200
+UNSEEN_CALLS = ("prepared",)  # statuses of calls that never ran
+
+
+class Missing(NamedTuple):
+    """What is not on the screen."""
+
+    prompts: list[str]
+    answers: list[str]
+    calls: list[str]
+    expected_calls: int
+
+    def __bool__(self) -> bool:
+        return bool(self.prompts or self.answers or self.calls)
+
+
+def missing_from(screen: Screen, conversation: Conversation) -> Missing:
+    """Return the prompts, lines of answers and tool calls that are not on the screen."""
+    prompts, answers, calls = [], [], Counter[str]()
+    names: dict[str, list[str]] = {}
+    for turn in conversation.turns:
+        if not _is_shown(turn):
+            continue
+        messages = [message for message in conversation.messages if message.turn == turn.index]
+        if not turn.is_request_hidden and not turn.is_system_initiated:
+            prompts += _prompt_lines(messages)
+        undone = turn.undone_from
+        for message in messages:
+            if message.role != "assistant":
+                continue
+            kept = [part for part in message.parts if undone is None or (part.position or 0) < undone]
+            if message.parent_call_id is None:
+                answers += lines_of(prose_of(kept))
+            for part in kept:
+                if isinstance(part, ToolCall) and not part.is_hidden and part.status not in UNSEEN_CALLS:
+                    words = _words_of(part, messages)
+                    calls[words[0]] += 1
+                    names[words[0]] = words
+    shown_prompts, shown_answers = letters(screen.prompts), letters(screen.answers)
+    absent = [
+        f"{number} of {count} {name}"
+        for name, count in calls.items()
+        if (number := count - max(shown_answers.count(letters(word)) for word in names[name])) > 0
+    ]
+    return Missing(
+        [line for line in prompts if letters(line) not in shown_prompts],
+        [line for line in answers if letters(line) not in shown_answers],
+        absent,
+        sum(calls.values()),
+    )
+
+
+def _is_shown(turn: Turn) -> bool:
+    return is_counted(turn) and not turn.is_hidden and turn.branch is None
+
+
+def _prompt_lines(messages: list[Message]) -> list[str]:
+    texts = [
+        part.text
+        for message in messages
+        if message.role == "user" and message.parent_call_id is None
+        for part in message.parts
+        if isinstance(part, Text)
+    ]
+    return [line for text in texts for line in lines_of(text)]
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of Markdown as a reader sees them, without marks; long ones are cut."""
+    html = _markdown.render(_ICON.sub("", _LINK.sub("", text)))
+    html = re.sub(r"<img[^>]*>", "", html)
+    plain = unescape(_TAG.sub("", re.sub(r"</(td|th|p|li|h\d|pre|tr)>|<br */?>", "\n", html)))
+    return [line.strip()[:LONGEST_LINE] for line in plain.split("\n") if letters(line)]
+
+
+def letters(text: str) -> str:
+    """Return only letters and digits: spaces, punctuation and the order of decorations differ on a screen."""
+    return "".join(char for char in unicodedata.normalize("NFC", text) if char.isalnum())
+
+
+def _words_of(call: ToolCall, messages: list[Message]) -> list[str]:
+    """Return the words by which a call can be recognised, the best ones first."""
+    parts = [part for message in messages for part in message.parts]
+    lines = [part for part in parts if isinstance(part, Terminal) and part.call_id == call.id]
+    words: list[str | None] = [(line.shown or line.command).strip().split("\n")[0][:60] for line in lines]
+    if call.subagent is not None:
+        words += [call.subagent.description, call.subagent.name]
+    words += ["".join(lines_of(call.message)[:1]) if call.message else None, call.title, call.name, call.tool_id]
+    return [word for word in words if word and letters(word)] or [call.id]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
 from html import unescape
 from typing import NamedTuple
 
@@ -12,13 +13,14 @@ from markdown_it import MarkdownIt
 
 from conformance.judge_page import Screen
 from copilog.derive import is_counted
-from copilog.model import Conversation, Message, Text, ToolCall, Turn, prose_of
-from copilog.model.parts import Terminal
+from copilog.model import AnyPart, Conversation, Message, Reference, Terminal, Text, ToolCall, Turn, prose_of
 
 _TAG = re.compile(r"<[^>]*>")
 _LINK = re.compile(r"\[\]\([^)]*\)")
 _ICON = re.compile(r"\$\([a-z-]+\)")
 _markdown = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+NOT_DRAWN = "Failed to render content"  # what VS Code shows in place of a part
+REFERENCE = "\u2060"
 LONGEST_LINE = 200
 UNSEEN_CALLS = ("prepared",)  # statuses of calls that never ran
 
@@ -51,7 +53,7 @@ def missing_from(screen: Screen, conversation: Conversation) -> Missing:
                 continue
             kept = [part for part in message.parts if undone is None or (part.position or 0) < undone]
             if message.parent_call_id is None:
-                answers += lines_of(prose_of(kept))
+                answers += _answer_lines(kept)
             for part in kept:
                 if isinstance(part, ToolCall) and not part.is_hidden and part.status not in UNSEEN_CALLS:
                     words = _words_of(part, messages)
@@ -64,11 +66,25 @@ def missing_from(screen: Screen, conversation: Conversation) -> Missing:
         if (number := count - max(shown_answers.count(letters(word)) for word in names[name])) > 0
     ]
     return Missing(
-        [line for line in prompts if letters(line) not in shown_prompts],
-        [line for line in answers if letters(line) not in shown_answers],
+        [line for line in prompts if not _is_in(line, shown_prompts)],
+        [line for line in answers if not _is_in(line, shown_answers)] + [NOT_DRAWN] * (NOT_DRAWN in screen.answers),
         absent,
         sum(calls.values()),
     )
+
+
+def _answer_lines(parts: Sequence[AnyPart]) -> list[str]:
+    """Return the lines of an answer, cut where a link to a file is: VS Code names it in its own way."""
+    pieces = [
+        REFERENCE if isinstance(part, Reference) and part.type == "inline" else prose_of([part]) for part in parts
+    ]
+    text = "".join(pieces)
+    return [piece for line in lines_of(text) for piece in line.split(REFERENCE) if letters(piece)]
+
+
+def _is_in(line: str, shown: str) -> bool:
+    """Return whether a line is shown; the names of icons are shown only if a text does not ask for the icons."""
+    return letters(line) in shown or letters(_ICON.sub("", line)) in shown
 
 
 def _is_shown(turn: Turn) -> bool:
@@ -88,8 +104,8 @@ def _prompt_lines(messages: list[Message]) -> list[str]:
 
 def lines_of(text: str) -> list[str]:
     """Return the lines of Markdown as a reader sees them, without marks; long ones are cut."""
-    html = _markdown.render(_ICON.sub("", _LINK.sub("", text)))
-    html = re.sub(r"<img[^>]*>", "", html)
+    html = _markdown.render(_LINK.sub("", text))
+    html = re.sub(r"<img[^>]*>", "\n", html)
     plain = unescape(_TAG.sub("", re.sub(r"</(td|th|p|li|h\d|pre|tr)>|<br */?>", "\n", html)))
     return [line.strip()[:LONGEST_LINE] for line in plain.split("\n") if letters(line)]
 

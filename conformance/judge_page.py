@@ -44,7 +44,8 @@ SIDE = ".part.auxiliarybar .interactive-session"  # where a session is that was 
 SESSION = ".agent-session-item"
 WHEEL = """(element, pixels) => (element.querySelector('.monaco-list-rows') || element).dispatchEvent(
     new WheelEvent('wheel', {deltaY: pixels, deltaMode: 0, bubbles: true, cancelable: true}))"""
-TOPS = "e => [...e.querySelectorAll('.monaco-list-row')].map(r => r.dataset.index + ':' + r.getBoundingClientRect().top).join()"
+TOPS = """(element) => [...element.querySelectorAll('.monaco-list-row')].map(
+    row => row.dataset.index + ':' + row.getBoundingClientRect().top).join()"""
 # What is closed is opened once: some buttons do not tell that they are open.
 OPEN_ALL = """(session) => {
     const closed = [...session.querySelectorAll('.interactive-item-container [aria-expanded="false"]')]

@@ -14,7 +14,7 @@ import msgspec
 import playwright.sync_api
 
 from conformance.judge_cases import Case
-from conformance.judge_equal import differences_of
+from conformance.judge_equal import Difference, differences_of
 from conformance.judge_expected import missing_from
 from conformance.judge_page import JudgePage, RefusedError, write_settings
 from conformance.vscode_driver import browsing
@@ -35,13 +35,19 @@ class Verdict(msgspec.Struct, kw_only=True, omit_defaults=True):
     name: str
     chat: list[str] = []  # what is wrong with the imported chat; empty if nothing is
     session: list[str] = []  # the same of the session
-    exported: list[str] = []  # what VS Code's own export of the session has otherwise
+    exported: list[Difference] = []  # what VS Code's own export of the session has otherwise
+    not_exported: str | None = None
     calls: int = 0  # tool calls that were looked for
     seconds: float = 0.0
 
     @property
     def is_good(self) -> bool:
-        return not (self.chat or self.session or self.exported)
+        return not (self.chat or self.session or self.not_exported or self.unexplained)
+
+    @property
+    def unexplained(self) -> list[Difference]:
+        """What VS Code's own export has otherwise, and no known reason explains."""
+        return [each for each in self.exported if each.reason is None]
 
 
 def judge(version: str, cases: Sequence[Case], *, pictures: Path | None = None) -> Iterator[Verdict]:
@@ -136,9 +142,9 @@ class _Judge:
         try:
             exported = self._page.export_chat()
         except (RefusedError, playwright.sync_api.Error) as error:
-            verdict.exported = [f"not exported: {error}"[:300]]
+            verdict.not_exported = str(error)[:300]
         else:
-            verdict.exported = differences_of(self._files[case.conversation.id], exported)
+            verdict.exported = differences_of(self._files[case.conversation.id], exported, self._vscode.version)
 
     def _title(self, case: Case) -> str:
         """Return a title that no other session has."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from typing import Any
+from urllib.parse import quote
 
 from copilog.chat_json.values import (
     markdown_json,
@@ -206,6 +207,13 @@ def tree_json(node: TreeNode) -> Json:
     return {**made, "children": [tree_json(child) for child in node.children]} if node.children else made
 
 
+def with_addresses(node: TreeNode, above: str = "") -> TreeNode:
+    """Return a tree in which each file has an address: VS Code shows no tree without."""
+    path = f"{above}/{node.label}"
+    children = [with_addresses(child, path) for child in node.children]
+    return TreeNode(label=node.label, uri=node.uri or f"file://{quote(path)}", children=children)
+
+
 # --- parts of other programs ----------------------------------------------------------------------------------------
 
 
@@ -220,7 +228,7 @@ def part_json(part: AnyPart, left_out: Counter[str]) -> list[Json]:
     if isinstance(part, FileEdit):
         return _edit(part, left_out)
     if isinstance(part, FileTree):
-        return [tree_json(part.root)]
+        return [tree_json(with_addresses(part.root))]
     if isinstance(part, Checkpoint):
         return [{"kind": "undoStop", "id": part.id}]
     if isinstance(part, Hook):
@@ -314,7 +322,12 @@ def _question(part: Confirmation, left_out: Counter[str]) -> list[Json]:
         return [_carousel(part)]
     if part.type == "plan":
         actions = [{"label": option} for option in part.options]
-        made: Json = {"kind": "planReview", "title": part.title or "Plan", "content": part.message or "", "actions": actions}
+        made: Json = {
+            "kind": "planReview",
+            "title": part.title or "Plan",
+            "content": part.message or "",
+            "actions": actions,
+        }
         answered = {"action": part.answer, "rejected": part.state == "rejected"}
         known = {key: value for key, value in answered.items() if value is not None}
         return [{**made, "canProvideFeedback": False, "isUsed": True, "data": known}]
@@ -349,8 +362,8 @@ def _carousel(part: Confirmation) -> Json:
             answers[name] = (
                 {"selectedValue": question.answer} if question.answer in question.options else question.answer
             )
-    made = {"kind": "questionCarousel", "questions": asked, "allowSkip": True, "isUsed": True}
-    return with_texts({**made, **({"data": answers} if answers else {})}, message=part.message)
+    carousel: Json = {"kind": "questionCarousel", "questions": asked, "allowSkip": True, "isUsed": True}
+    return with_texts({**carousel, **({"data": answers} if answers else {})}, message=part.message)
 
 
 def _number(value: float | None) -> int | float | None:

@@ -232,19 +232,21 @@ def _totals_of(usages: Sequence[Usage], left_out: Counter[str]) -> Json:
     counted = whole or [usage for usage in usages if usage.scope == "call" and not usage.is_estimated]
     totals: dict[str, Json] = {}
     for usage in counted:
-        if usage.input is None and usage.output is None:
+        left_out["usage: cache writes"] += bool(usage.cache_write)
+        left_out["usage: reasoning tokens"] += bool(usage.reasoning)
+        if usage.input is None:
             continue
-        name = usage.model or ""
-        held = totals.setdefault(name, {"model": name, "inputTokens": 0, "cachedTokens": 0, "outputTokens": 0})
-        for key, value in (
-            ("inputTokens", usage.input),
-            ("cachedTokens", usage.cache_read),
-            ("outputTokens", usage.output),
-        ):
-            held[key] += value or 0
-        for name_of, given in (("cache writes", usage.cache_write), ("reasoning tokens", usage.reasoning)):
-            left_out[f"usage: {name_of}"] += bool(given)
+        held = totals.setdefault(
+            usage.model or "", {"model": usage.model or "", "inputTokens": 0, "cachedTokens": 0, "outputTokens": 0}
+        )
+        held["inputTokens"] += usage.input
+        held["cachedTokens"] += usage.cache_read or 0
+        held["outputTokens"] += usage.output or 0
     left_out["usage: premium requests"] += any(usage.premium_requests for usage in counted)
+    outputs = [usage.output for usage in counted if usage.output is not None]
     credits_spent = [usage.credits for usage in counted if usage.credits is not None]
-    made: Json = {"modelTotals": list(totals.values())} if totals else {}
-    return {**made, "copilotCredits": sum(credits_spent)} if credits_spent else made
+    prompts = [usage.input for usage in counted if usage.scope == "call" and usage.parent_call_id is None]
+    made: Json = {"modelTotals": list(totals.values())} if totals and all(u.input is not None for u in counted) else {}
+    made = with_texts(made, promptTokens=prompts[-1] if prompts else None)
+    made = with_texts(made, completionTokens=sum(outputs) if outputs else None)
+    return with_texts(made, copilotCredits=sum(credits_spent) if credits_spent else None)

@@ -40,8 +40,8 @@ def is_own(conversation: Conversation) -> bool:
     return conversation.source in VSCODE_SOURCES
 
 
-def requests_json(conversation: Conversation, left_out: Counter[str]) -> Iterator[Json]:
-    """Yield the requests of a conversation, in order."""
+def requests_json(conversation: Conversation, left_out: Counter[str], *, as_written: bool = False) -> Iterator[Json]:
+    """Yield the requests of a conversation, in order. `as_written`: those of an export stay without ids."""
     by_turn: defaultdict[int | None, list[Message]] = defaultdict(list)
     for message in conversation.messages:
         by_turn[message.turn].append(message)
@@ -53,7 +53,7 @@ def requests_json(conversation: Conversation, left_out: Counter[str]) -> Iterato
             continue
         made = request_json(turn, by_turn[turn.index], left_out, is_own=own)
         request = with_what_was_written(turn, made) if conversation.source == EXPORT else made.request
-        if not own:
+        if conversation.source != EXPORT or not as_written:
             _name_request(request, conversation, turn, named)
         yield request
 
@@ -70,13 +70,14 @@ def _is_in_file(turn: Turn, own: bool) -> bool:
 
 
 def _name_request(request: Json, conversation: Conversation, turn: Turn, named: set[str]) -> None:
-    """Give a request of another program an id; the same one at every export."""
+    """Give a request without an id of its own one; the same at every export."""
     name = turn.request_id
     if name is None or name in named:
         name = f"request_{uuid.uuid5(_OURS, f'{conversation.id}/{turn.index}')}"
     named.add(name)
     request["requestId"] = name
-    request.setdefault("responseId", f"response_{uuid.uuid5(_OURS, name)}")
+    if turn.response_id is None and "response" in request:
+        request["responseId"] = f"response_{uuid.uuid5(_OURS, name)}"
 
 
 def with_what_was_written(turn: Turn, made: Written) -> Json:

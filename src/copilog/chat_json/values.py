@@ -46,6 +46,8 @@ def place_json(place: Place) -> Json | str | None:
         located = {"uri": target, "range": range_json(place.range)}
     if place.symbol_kind is None:
         return located  # type: ignore[no-any-return]
+    if place.range is None:  # VS Code shows no symbol without one
+        located = {"uri": target, "range": range_json(Range(start_line=1, end_line=1))}
     return {"name": place.name or "", "kind": place.symbol_kind, **(place.extra or {}), "location": located}
 
 

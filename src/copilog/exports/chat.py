@@ -20,7 +20,7 @@ def chat_pieces(conversation: Conversation, left_out: Counter[str]) -> Iterator[
     opening = json_text_of(in_order(export_root(conversation), FIRST_OF_ROOT), indent=INDENT)
     yield f'{opening[:-2]},\n  "requests": ['
     is_first = True
-    for request in requests_json(conversation, left_out):
+    for request in requests_json(conversation, left_out, as_written=True):
         text = json_text_of(in_order(request, FIRST_OF_REQUEST), indent=INDENT)
         yield f"{'' if is_first else ','}\n    " + text.replace("\n", "\n    ")
         is_first = False

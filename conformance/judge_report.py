@@ -96,7 +96,7 @@ def _changes(found: Mapping[str, Sequence[Verdict]]) -> Iterator[str]:
                     counts[version, each.reason] += 1
                     fields.setdefault((version, each.reason), {})[each.field] = None
     if counts:
-        yield "| VS Code | what it changes itself in its export of a session | fields | in so many fields of conversations |"
+        yield "| VS Code | what it changes itself in its export of a session | fields | differences |"
         yield "|---|---|---|---:|"
     for (version, reason), count in sorted(counts.items()):
         names = ", ".join(f"`{name}`" for name in sorted(fields[version, reason]))

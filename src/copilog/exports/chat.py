@@ -17,8 +17,8 @@ FIRST_OF_REQUEST = ("requestId", "timestamp", "message", "variableData", "respon
 
 def chat_pieces(conversation: Conversation, left_out: Counter[str]) -> Iterator[str]:
     """Yield the file, request by request; the order of keys depends on nothing but the keys."""
-    opening = json_text_of(in_order(export_root(conversation), FIRST_OF_ROOT), indent=INDENT)
-    yield f'{opening[:-2]},\n  "requests": ['
+    opening = json_text_of(in_order(export_root(conversation), FIRST_OF_ROOT), indent=INDENT).removesuffix("}").rstrip()
+    yield f'{opening}{"" if opening == "{" else ","}\n  "requests": ['
     is_first = True
     for request in requests_json(conversation, left_out, as_written=True):
         text = json_text_of(in_order(request, FIRST_OF_REQUEST), indent=INDENT)

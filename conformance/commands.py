@@ -57,6 +57,11 @@ def main(arguments: Sequence[str]) -> int:
     judge.add_argument("--pictures", type=Path, help="folder for pictures of what is not as expected")
     judge.add_argument("--table", action="store_true", help="write the table of docs/vscode.md")
     judge.set_defaults(function=_judge)
+    imports = commands.add_parser("imports", help="let the Copilot CLI import what copilog exports for it")
+    imports.add_argument("folders", nargs="*", type=Path, help="default: the bundled sample")
+    imports.add_argument("--version", default=VERSIONS[-1])
+    imports.add_argument("--resume", type=int, default=2, help="how many conversations of each source are resumed")
+    imports.set_defaults(function=_imports)
     difference = commands.add_parser(
         "writers-diff", help="print what a version's event schema added, and what of it copilog does not know"
     )
@@ -71,6 +76,12 @@ def main(arguments: Sequence[str]) -> int:
     except UnavailableError as error:
         print(f"not run: {error}", file=sys.stderr)
         return 1 if os.environ.get("CI") else 0
+
+
+def _imports(given: argparse.Namespace) -> int:
+    from conformance.imports import print_judged
+
+    return print_judged(given.folders, given.version, given.resume)
 
 
 def _run(given: argparse.Namespace) -> int:

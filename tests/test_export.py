@@ -118,24 +118,28 @@ def test_an_html_page_contains_everything_and_loads_nothing() -> None:
     assert "too slow" in page.text
     assert MADE_BY in page.text
     tags = {tag for tag, _ in page.tags}
-    assert not tags & {"script", "link", "iframe", "object", "form", "input", "button", "base"}
+    assert not tags & {"link", "iframe", "object", "form", "base"}
+    assert [tag for tag, _ in page.tags].count("script") == 1
     for tag, attributes in page.tags:
         assert not [name for name in attributes if name.startswith("on") or name in ("style", "srcset", "data-load")]
+        assert tag != "script" or not attributes  # it is in the page, not loaded
         for name in ("src", "href"):
             assert attributes.get(name, "#").startswith(("#", "data:image/png;base64,")), (tag, attributes)
 
 
-def test_the_policy_allows_the_styles_of_the_page_and_nothing_else() -> None:
-    html = html_page(a_conversation(), made_by=MADE_BY)
-    style = re.search(r"<style>(.*?)</style>", html, re.DOTALL)
-    assert style is not None
-    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+def test_the_policy_allows_the_styles_and_the_script_of_the_page_and_nothing_else() -> None:
+    html = html_page(a_conversation("<script>window.ran = 1</script>"), made_by=MADE_BY)
+    digests = {}
+    for tag in ("style", "script"):
+        (found,) = re.findall(rf"<{tag}>(.*?)</{tag}>", html, re.DOTALL)
+        digests[tag] = base64.b64encode(hashlib.sha256(found.encode()).digest()).decode()
     policy = next(
         attributes["content"]
         for tag, attributes in Page(html[16:]).tags
         if tag == "meta" and "http-equiv" in attributes
     )
-    assert f"style-src 'sha256-{digest}'" in policy
+    assert f"style-src 'sha256-{digests['style']}'" in policy
+    assert f"script-src 'sha256-{digests['script']}';" in policy
     assert policy.startswith("default-src 'none'")
     assert "unsafe" not in policy
 
@@ -183,7 +187,8 @@ def test_any_message_gives_a_valid_page(text: str) -> None:
     conversation.messages[0].parts[0] = Text(text=text)
     conversation.messages[2].parts[0] = ToolResult(call_id="call1", text=text)
     page = Page(html_page(conversation, made_by=MADE_BY)[16:])
-    assert not {tag for tag, _ in page.tags} & {"script", "iframe", "svg", "object", "embed", "form"}
+    assert not {tag for tag, _ in page.tags} & {"iframe", "svg", "object", "embed", "form"}
+    assert [tag for tag, _ in page.tags].count("script") == 1
 
 
 # --- Markdown -------------------------------------------------------------------------------------------------------

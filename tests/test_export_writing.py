@@ -16,7 +16,7 @@ from copilog.exports.folder_index import NAME
 from copilog.exports.formats import Format, Making, Shape, format_named
 from copilog.exports.index import Entry
 from copilog.exports.writing import Chosen, Exported, NothingToWrite, chosen_of, write
-from copilog.model import Conversation, Message, Text, Turn
+from copilog.model import Branch, Conversation, Message, Text, Turn
 
 FIRST, SECOND = "vscode:1", "vscode:2"
 
@@ -140,6 +140,41 @@ def test_one_conversation_without_a_name_goes_to_a_file_of_its_title(
     assert (tmp_path / "conversations.txt").read_text() == "a line\na line\n"
 
 
+def a_branched_conversation() -> Conversation:
+    conversation = a_conversation(FIRST, "Low tide")
+    conversation.turns = [
+        Turn(index=0, request_id="a"),
+        Turn(index=1, request_id="b"),
+        Turn(index=2, request_id="c", branch=Branch(leaves_from=0, trace="/copy.json")),
+    ]
+    conversation.messages = [
+        Message(role="user", turn=number, parts=[Text(text=words)]) for number, words in enumerate(("first", "b", "c"))
+    ]
+    return conversation
+
+
+def a_linear_format() -> Format:
+    def pieces(conversations: Iterable[Conversation], index: Sequence[Entry], making: Making) -> Iterator[str]:
+        for conversation in conversations:
+            yield "".join(str(turn.request_id) for turn in conversation.turns)
+
+    return Format("linear", "Linear", ".txt", "text/plain", pieces, shape="single", is_linear=True)
+
+
+def test_a_conversation_with_branches_becomes_a_file_for_each_end_of_a_linear_format(tmp_path: Path) -> None:
+    for _ in range(2):
+        exported = written(tmp_path / "notes", a_linear_format(), [a_branched_conversation()])
+        assert [path.read_text() for path in exported.paths] == ["ab", "ac"]
+        assert names_in(tmp_path / "notes") == ["2026-05-04-low-tide-2.txt", "2026-05-04-low-tide.txt", NAME]
+        assert exported.left_out == []
+
+
+def test_one_linear_file_has_the_trunk_and_counts_the_turns_of_branches(tmp_path: Path) -> None:
+    exported = written(tmp_path / "one.txt", a_linear_format(), [a_branched_conversation()])
+    assert (tmp_path / "one.txt").read_text() == "ab"
+    assert [each.number for each in exported.left_out] == [1]
+
+
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
@@ -210,6 +245,19 @@ def test_a_dataset_does_not_take_the_place_of_a_folder_with_other_files(tmp_path
     with pytest.raises(UsageError, match="name a new folder"):
         written(tmp_path, a_dataset("one"))
     assert names_in(tmp_path) == ["mine.txt"]
+
+
+def test_a_dataset_does_not_take_the_place_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("mine")
+    with pytest.raises(UsageError, match="is a file"):
+        written(tmp_path / "data", a_dataset("one"))
+    assert (tmp_path / "data").read_text() == "mine"
+
+
+def test_a_file_without_an_ending_that_exists_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("before")
+    written(tmp_path / "notes", a_format("lines"))
+    assert (tmp_path / "notes").read_text() == "a line\na line\n"
 
 
 # --- Python ---------------------------------------------------------------------------------------------------------

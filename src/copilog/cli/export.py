@@ -156,8 +156,7 @@ def _print_summary(exported: Exported) -> None:
     if exported.left_out:
         click.echo("not in what was written:", err=True)
     for left_out in exported.left_out:
-        several = f" in {left_out.conversations:,} conversations" if left_out.conversations > 1 else ""
-        click.echo(f"  {left_out.number:,} {printable(left_out.what)}{several}", err=True)
+        click.echo(f"  {printable(left_out.words)}", err=True)
     for conversation_id, reason in exported.failed[:MOST_FAILED]:
         click.echo(f"not exported: {printable(conversation_id)}: {printable(reason)}", err=True)
     if len(exported.failed) > MOST_FAILED:

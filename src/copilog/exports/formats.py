@@ -24,6 +24,7 @@ MODULES = {
     "markdown": "copilog.exports.markdown",
     "chat": "copilog.exports.chat",
     "vscode": "copilog.exports.vscode_session",
+    "copilot-cli": "copilog.exports.copilot_cli",
 }
 NAMES = tuple(MODULES)  # names on the command line
 
@@ -52,6 +53,8 @@ class Format(NamedTuple):
     media_type: str
     pieces: Callable[[Iterable[Conversation], Sequence[Entry], Making], Iterator[str | bytes]]
     shape: Shape = "document"
+    # Whether it can carry one line of turns alone: a conversation with branches is written once for each end.
+    is_linear: bool = False
     options: frozenset[str] = frozenset()  # names of fields of Options
     # Of a folder with a file for each conversation: the name of an index for people, and the function that draws it.
     folder_index: tuple[str, Callable[[Sequence[Line], Making], str]] | None = None

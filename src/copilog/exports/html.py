@@ -1,7 +1,7 @@
-"""Export conversations as one self-contained HTML file without scripts, from the viewer's templates.
+"""Export conversations as one self-contained HTML file, from the viewer's templates.
 
-Styles are in the page, pictures are data in it, and its policy allows just these: opened from a disk or sent by mail,
-it loads nothing and sends nothing.
+Styles are in the page, pictures are data in it, and one script of ours finds words and marks the turn in view. The
+policy of the page allows just these: opened from a disk or sent by mail, it loads nothing and sends nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from copilog.exports.folder_index import Line
 from copilog.exports.formats import Format, Making
 from copilog.exports.index import Entry, entry_of
 from copilog.model import Conversation, title_of
-from copilog.render.pages import environment, stylesheet
+from copilog.render.pages import environment, script, stylesheet
 from copilog.render.report.page import content_policy
 from copilog.view.conversation_info import panel_of
 from copilog.view.terminal_text import clean_line
@@ -52,14 +52,15 @@ def html_pieces(
 
     The end lists `missing`: conversations that were selected and could not be read.
     """
-    style = stylesheet(*STYLES)
+    style, finding = stylesheet(*STYLES), script("export")
     only = index[0].title if len(index) == 1 else counted(len(index), "conversation")
     return (
         environment()
         .get_template("export.html")
         .generate(
             style=Markup(style),  # noqa: S704 - files of ours
-            policy=content_policy(style),
+            script=Markup(finding),  # noqa: S704 - a file of ours
+            policy=content_policy(style, finding),
             title=clean_line(title or only, 200),
             index=index,
             conversations=(_Section(each, number) for number, each in enumerate(conversations, 1)),

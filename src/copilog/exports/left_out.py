@@ -13,6 +13,12 @@ class LeftOut(NamedTuple):
     number: int
     conversations: int
 
+    @property
+    def words(self) -> str:
+        """Return it as people read it."""
+        several = f" in {self.conversations:,} conversations" if self.conversations > 1 else ""
+        return f"{self.number:,} {self.what}{several}"
+
 
 class Omissions:
     """Collects what is left out while conversations are written."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from copilog.atomic_files import atomic_file
+from copilog.derive import ends_of
 from copilog.errors import CopilogError, UsageError
 from copilog.exports.file_names import name_of, numbered
 from copilog.exports.folder_index import FolderIndex
@@ -118,10 +119,11 @@ class Reading:
         self._get = chosen.get
         self._advance = advance
 
-    def all(self) -> Iterator[Conversation]:
-        """Yield all conversations, without those that cannot be read."""
+    def all(self, kind: Format) -> Iterator[Conversation]:
+        """Yield all conversations as a format can carry them, without those that cannot be read."""
         for each in self.entries:
-            yield from self.one(each)
+            for conversation in self.one(each):
+                yield from _ends(conversation, kind)
 
     def one(self, entry: Entry) -> Iterator[Conversation]:
         """Yield one conversation, if it can be read."""
@@ -139,7 +141,10 @@ def pieces_of(reading: Reading, kind: Format, making: Making) -> Iterator[bytes]
     """Yield the content of the one file that contains all conversations."""
     if kind.write_folder is not None or (kind.shape == "single" and len(reading.entries) > 1):
         raise UsageError(f"the format {kind.name} cannot be written as one file; name a folder, as in -o a-folder/")
-    return _encoded(kind.pieces(reading.all(), reading.entries, making))
+    conversations = reading.all(kind)
+    if kind.shape == "single":
+        conversations = _trunk_of(conversations, making)
+    return _encoded(kind.pieces(conversations, reading.entries, making))
 
 
 def free_path(folder: Path, name: str, taken: Iterable[str] = ()) -> Path:
@@ -157,7 +162,7 @@ def free_path(folder: Path, name: str, taken: Iterable[str] = ()) -> Path:
 def _folder_for(output: Path | None, kind: Format, number: int) -> Path | None:
     """Return the folder to write into; None if everything is to be in one file."""
     if output is not None:
-        is_folder = kind.shape == "dataset" or output.is_dir() or not output.suffix
+        is_folder = kind.shape == "dataset" or output.is_dir() or not (output.suffix or output.exists())
         if not is_folder and kind.shape == "single" and number > 1:
             raise UsageError(
                 f"{output}: a {kind.title} file contains one conversation, and {number:,} are selected; "
@@ -182,14 +187,37 @@ def _write_each(reading: Reading, kind: Format, folder: Path, making: Making, is
     paths = []
     for each in reading.entries:
         for conversation in reading.one(each):
-            path = folder / names[each.id]
-            if _write_file(path, _encoded(kind.pieces([conversation], [each], making))):
-                paths.append(path)
-            else:
-                making.left_out.add(each.id, "conversations with nothing that this format carries")
+            trunk, *branches = _ends(conversation, kind)
+            written = [(each, trunk), *((entry_of(branch), branch) for branch in branches)]
+            if branches:
+                names |= _names([branch for branch, _ in written[1:]], kind, folder, index)
+                index.add(kind, names, [branch for branch, _ in written[1:]], making)
+            for line, end in written:
+                path = folder / names[line.id]
+                if _write_file(path, _encoded(kind.pieces([end], [line], making))):
+                    paths.append(path)
+                else:
+                    making.left_out.add(each.id, "conversations with nothing that this format carries")
     if not paths:
         raise _nothing(kind, folder, reading)
     return [*paths, *index.finish(kind, making)] if is_indexed else paths
+
+
+def _ends(conversation: Conversation, kind: Format) -> list[Conversation]:
+    return ends_of(conversation) if kind.is_linear else [conversation]
+
+
+def _trunk_of(ends: Iterator[Conversation], making: Making) -> Iterator[Conversation]:
+    """Yield the first end of the one conversation that the file contains."""
+    trunk = next(ends, None)
+    if trunk is None:
+        return
+    yield trunk
+    for branch in ends:
+        own = {turn.request_id or turn.index for turn in branch.turns} - {
+            turn.request_id or turn.index for turn in trunk.turns
+        }
+        making.left_out.add(trunk.id, "turns of branches, which are files of their own in a folder", len(own))
 
 
 def _names(entries: Sequence[Entry], kind: Format, folder: Path, index: FolderIndex) -> dict[str, str]:
@@ -208,13 +236,15 @@ def _names(entries: Sequence[Entry], kind: Format, folder: Path, index: FolderIn
 def _write_dataset(reading: Reading, kind: Format, folder: Path, making: Making) -> list[Path]:
     """Write a folder of files that belong together: it appears, or is replaced, when all of them are complete."""
     assert kind.write_folder is not None
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: is a file; the format {kind.name} writes a folder")
     if folder.exists() and not FolderIndex.may_replace(folder, kind):
         raise UsageError(f"{folder}: has files that copilog did not write; name a new folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = folder.with_name(f".{folder.name}.{secrets.token_hex(6)}.part")
     draft.mkdir(mode=0o700)
     try:
-        paths = kind.write_folder(reading.all(), draft, making)
+        paths = kind.write_folder(reading.all(kind), draft, making)
         if not paths:
             raise _nothing(kind, folder, reading)
         index = FolderIndex.read(draft)

@@ -51,6 +51,13 @@ def stylesheet(*names: str) -> str:
     return "\n".join(texts).replace("\r\n", "\n")  # line ends as in a browser, for the same hash
 
 
+@cache
+def script(name: str) -> str:
+    """Return a script of an exported page, by its name without `.js`."""
+    path = Path(__file__).parent / "scripts" / f"{name}.js"
+    return path.read_text(encoding="utf-8").replace("\r\n", "\n")
+
+
 def harmless(value: Any) -> Any:
     """Return text without invisible characters and those that change its direction; line breaks stay."""
     if isinstance(value, str) and not isinstance(value, Markup):

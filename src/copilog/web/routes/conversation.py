@@ -60,9 +60,6 @@ def _page(request: Request) -> Response:
     def part_url(part: str) -> str:
         return f"/conversation/{part}?{urlencode({'id': conversation.id})}"
 
-    def export_url(kind: str) -> str:
-        return f"/export?{urlencode({'id': conversation.id, 'format': kind})}"
-
     return page(
         request,
         "conversation.html",
@@ -79,7 +76,6 @@ def _page(request: Request) -> Response:
         number_of_turns=len(without_superseded(conversation).turns),
         number_of_messages=len(conversation.messages),
         part_url=part_url,
-        export_url=export_url,
         formats=formats(),
         timeline_url=part_url("timeline"),
         other_messages=_other_messages(pages, window),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from copilog import __version__
@@ -26,7 +28,27 @@ HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inl
 
 def _export(request: Request) -> Response:
     """Return one conversation, or several: /export?id=..&id=..&format=markdown."""
-    viewer = viewer_of(request)
+    ids, kind = _wanted(request)
+    if len(ids) == 1:
+        return _one(viewer_of(request).conversation(ids[0]), kind)
+    return _response(_chosen(viewer_of(request), ids), f"{len(ids)}-conversations{kind.ending}", kind)
+
+
+def _left_out(request: Request) -> Response:
+    """Return what such files do not contain, line by line: the page shows it when it saves one."""
+    ids, kind = _wanted(request)
+    reading, making = Reading(_chosen(viewer_of(request), ids)), _making()
+    with tempfile.TemporaryDirectory(prefix="copilog-") as place:
+        if kind.write_folder is not None:
+            kind.write_folder(reading.all(kind), Path(place), making)
+        else:
+            for _ in kind.pieces(reading.all(kind), reading.entries, making):
+                pass
+    return JSONResponse({"left_out": [left_out.words for left_out in making.left_out]})
+
+
+def _wanted(request: Request) -> tuple[list[str], Format]:
+    """Return the ids and the format that a request names."""
     ids = list(dict.fromkeys(value for value in request.query_params.getlist("id") if value))
     kind = format_named(request.query_params.get("format", "html"))
     if not ids:
@@ -37,27 +59,29 @@ def _export(request: Request) -> Response:
         raise HTTPException(
             400, f"At most {MOST_AT_ONCE} conversations can be exported at once; `copilog export` has no limit."
         )
-    if len(ids) == 1:
-        return _one(viewer.conversation(ids[0]), kind)
-    return _many(viewer, ids, kind)
+    return ids, kind
 
 
 def _one(conversation: Conversation, kind: Format) -> Response:
     return _response(chosen_of([conversation]), file_name(conversation, kind), kind)
 
 
-def _many(viewer: Viewer, ids: list[str], kind: Format) -> Response:
-    """Return several conversations, each read when it is written: one file, or the files of a folder as a .zip."""
+def _chosen(viewer: Viewer, ids: list[str]) -> Chosen:
+    """Return the named conversations, each read when it is written."""
     with viewer.archive() as archive:
         chosen = chosen_in(archive, ids)._replace(get=viewer.conversation)
     missing = set(ids) - {each.id for each in chosen.entries}
     if missing:
         raise HTTPException(404, f"There is no conversation {min(missing)}.")
-    return _response(chosen, f"{len(ids)}-conversations{kind.ending}", kind)
+    return chosen
+
+
+def _making() -> Making:
+    return Making(by=f"copilog {__version__}", at=datetime.now(UTC))
 
 
 def _response(chosen: Chosen, name: str, kind: Format) -> Response:
-    making = Making(by=f"copilog {__version__}", at=datetime.now(UTC))
+    making = _making()
     if kind.shape == "dataset" or (kind.shape == "single" and len(chosen.entries) > 1):
         name = f"{name.removesuffix(kind.ending)}-{kind.name}.zip"
         return _download(zipped(chosen, kind, making), name, "application/zip")
@@ -82,4 +106,7 @@ def _chunks(pieces: Iterator[bytes]) -> Iterator[bytes]:
     yield b"".join(waiting)
 
 
-routes = [Route("/export", _export, methods=["GET"])]
+routes = [
+    Route("/export", _export, methods=["GET"]),
+    Route("/export/left-out", _left_out, methods=["GET"]),
+]

@@ -35,7 +35,7 @@ export function say(text, isBad = false) {
   toast.className = isBad ? "toast bad" : "toast";
   toast.textContent = text;
   toasts.append(toast);
-  setTimeout(() => toast.remove(), isBad ? 8000 : 3000);
+  setTimeout(() => toast.remove(), Math.max(isBad ? 8000 : 3000, 60 * text.length));
 }
 
 document.addEventListener("htmx:responseError", (event) => {
@@ -106,4 +106,16 @@ document.addEventListener("click", async (event) => {
   event.preventDefault();
   const now = await annotate(button.dataset.id, { star: button.getAttribute("aria-pressed") !== "true" });
   if (now) button.setAttribute("aria-pressed", String(now.is_starred));
+});
+
+// --- exports --------------------------------------------------------------------------------------------------------
+
+// The browser saves the file; meanwhile ask what it cannot contain.
+document.addEventListener("submit", async (event) => {
+  const form = event.target;
+  if (form.getAttribute("action") !== "/export") return;
+  const answer = await fetch(`/export/left-out?${new URLSearchParams(new FormData(form))}`);
+  if (!answer.ok) return;
+  const { left_out: lines } = await answer.json();
+  if (lines.length) say(`Not in the file: ${lines.join("; ")}`);
 });

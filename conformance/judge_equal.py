@@ -15,6 +15,7 @@ from copilog.ingest import read
 
 # An export has no positions of a session's file, and no identity; its parts are counted anew where VS Code drops some.
 NOT_COMPARED = frozenset({"position", "pointer", "traces", "external", "fsPath", "_sep"})
+NOTHING = re.compile("^None became")
 UNMARKED = "without the editing state beside a session, VS Code takes the mark from a turn that was undone"
 NEWER = "the release does not know the field"
 COMPUTED = "VS Code computes it from times that it has"
@@ -32,20 +33,21 @@ class Known(NamedTuple):
 
 
 KNOWN = (
-    Known(
-        COMPUTED, re.compile(r"turns\.(duration|timing\.(generated_ms|responded_at|completed_at))|messages\.created_at")
-    ),
-    Known(
-        UNMARKED,
-        re.compile(r"turns\.(is_undone|superseded|undone_from)|turns\.extra"),
-        re.compile("shouldBe|undone|^\\d"),
-    ),
+    Known(COMPUTED, re.compile(r"turns\.(duration|timing\.(generated_ms|responded_at|completed_at)).*")),
+    Known(COMPUTED, re.compile(r"messages\.created_at|messages\.parts<terminal>\.started_at"), NOTHING),
+    Known(UNMARKED, re.compile(r"turns\.(is_undone|superseded|undone_from|extra\.shouldBeRemovedOnSend)")),
+    Known(UNMARKED, re.compile(r"turns\.extra"), re.compile("shouldBe")),
     Known("VS Code has no reasons for votes any more", re.compile(r"turns\.vote\.reason")),
-    Known("VS Code names thinking that has no name", re.compile(r"messages\.parts<thinking>\.id")),
+    Known("VS Code names thinking that has no name", re.compile(r"messages\.parts<thinking>\.id"), NOTHING),
+    Known("questions of a session that was closed cannot be answered", re.compile(r".*<confirmation>\.extra\.isUsed")),
+    Known("a turn that was running counts as cancelled", re.compile(r"turns\.status"), re.compile("^pending")),
+    Known("VS Code sums the totals of the models", re.compile(r"turns\.usage\.output")),
     Known(RENAMED, re.compile(r"turns\.agent.*|messages\.parts<attachment>\.(extra\.values|native|text)")),
-    Known(UNKNOWN, re.compile(r"turns\.extra"), re.compile("provider")),
+    Known(RENAMED, re.compile(r"messages\.parts<text>\.(native|extra\.content)"), re.compile("markdown|isTrusted")),
+    Known(UNKNOWN, re.compile(r"turns\.extra"), re.compile("provider|responseErrorDetails")),
     Known(NEWER, re.compile(r"turns\.(mode|usage|ran_model|custom_agent).*|messages\.mode"), until="1.110.0"),
 )
+FILTERED = "voiceProgress"  # VS Code leaves such parts out
 OF_READING = ("written", "responseMarkdownInfo")  # what an export's reader keeps, what VS Code computes
 
 
@@ -85,6 +87,8 @@ def _reason_for(field: str, example: str, version: str) -> str | None:
 def _compared(values: Any) -> Any:
     made = msgspec.to_builtins(values)
     for each in made:
+        if "parts" in each:
+            each["parts"] = [part for part in each["parts"] if part.get("native") != FILTERED]
         extra = {key: value for key, value in each.pop("extra", {}).items() if key not in OF_READING}
         each |= {"extra": extra} if extra else {}
     return made

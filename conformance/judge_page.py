@@ -46,6 +46,10 @@ WHEEL = """(element, pixels) => (element.querySelector('.monaco-list-rows') || e
     new WheelEvent('wheel', {deltaY: pixels, deltaMode: 0, bubbles: true, cancelable: true}))"""
 TOPS = """(element) => [...element.querySelectorAll('.monaco-list-row')].map(
     row => row.dataset.index + ':' + row.getBoundingClientRect().top).join()"""
+IS_AT_TOP = """(element) => {
+    const first = element.querySelector('.monaco-list-row[data-index="0"]');
+    return first === null || first.getBoundingClientRect().top >= element.getBoundingClientRect().top - 1;
+}"""
 # What is closed is opened once: some buttons do not tell that they are open.
 OPEN_ALL = """(session) => {
     const closed = [...session.querySelectorAll('.interactive-item-container [aria-expanded="false"]')]
@@ -95,7 +99,8 @@ class Screen:
     def add(self, rows: list[tuple[str, bool, str]]) -> None:
         """Add the rows that are visible now."""
         for index, is_prompt, text in rows:
-            self._rows.setdefault(int(index), (is_prompt, {}))[1][text] = None
+            _, texts = self._rows.get(int(index), (is_prompt, {}))
+            self._rows[int(index)] = (is_prompt, {**texts, text: None})  # a row that is reused tells its kind last
 
     @property
     def prompts(self) -> str:
@@ -267,8 +272,11 @@ class JudgePage:
         screen = Screen()
         chat = self._page.locator(self._chat).first
         rows = chat.locator(".interactive-list .monaco-list").first
-        rows.evaluate(WHEEL, -1_000_000)
-        self._page.wait_for_timeout(SETTLE_MS)
+        for _ in range(MOST_OPENINGS):  # rows above change their heights when they are drawn
+            rows.evaluate(WHEEL, -1_000_000)
+            self._page.wait_for_timeout(SETTLE_MS)
+            if rows.evaluate(IS_AT_TOP):
+                break
         for _ in range(MOST_SCROLLS):
             for _ in range(MOST_OPENINGS):
                 if not chat.evaluate(OPEN_ALL):

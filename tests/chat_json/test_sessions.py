@@ -54,6 +54,7 @@ OF_EARLY_RELEASES = {
     "turns.response_id",
     "messages.id",
     "text.native",
+    "notice.native",
     "prompt.extra.parts",
     "tool-call.native_ids",
     "draft.extra",

@@ -51,6 +51,7 @@ NOTICE_TEXTS = {  # the key of a notice's text, by the kind of part
     "voiceProgress": "value",
     "codeCitation": "snippet",
 }
+DRAWN = {"progressTask": "progressTaskSerialized"}  # kinds of early releases that VS Code fails to draw
 SYSTEM_NOTES = {"label": "accessibilityLabel", "workspace": "workspaceName"}
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
 
@@ -116,7 +117,7 @@ def _own_notice(part: Notice, left: Json) -> Json | None:
         return {"kind": "inlineReference", **left, "name": part.text.strip("`")}
     if part.native is None or part.native == "overwritten":
         return None
-    made: Json = {"kind": part.native, **left}
+    made: Json = {"kind": DRAWN.get(part.native, part.native), **left}
     key = NOTICE_TEXTS.get(part.native)
     if key is not None and (part.text or key in made):
         made[key] = markdown_json(part.text, made.get(key))

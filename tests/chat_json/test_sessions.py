@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copilog.chat_json.parts import edits_of_diff
-from copilog.chat_json.sessions import session_id_of
+from copilog.chat_json.sessions import made_request_id, session_id_of
 from copilog.errors import UsageError
 from copilog.exports.formats import Making, format_named
 from copilog.exports.options import Options
@@ -149,7 +149,7 @@ def test_a_request_has_the_same_id_at_every_export(sample: list[Conversation], t
 
     again = read_chat(chat_of(conversation), tmp_path)
 
-    assert len(set(ids)) == len(ids) == len(conversation.turns)
+    assert ids == [made_request_id(conversation.id, turn.index) for turn in conversation.turns]
     assert [turn.request_id for turn in again.turns] == ids
     assert [turn.request_id for turn in session_and_back(again, tmp_path).turns] == ids
 

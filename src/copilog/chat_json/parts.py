@@ -20,6 +20,7 @@ from copilog.chat_json.values import (
 from copilog.fields import Json
 from copilog.model import (
     AnyPart,
+    Attachment,
     Checkpoint,
     Confirmation,
     FileEdit,
@@ -238,9 +239,14 @@ def part_json(part: AnyPart, left_out: Counter[str]) -> list[Json]:
         return _question(part, left_out)
     if isinstance(part, Notice) and part.text and (part.is_prose or part.topic in WARNINGS):
         return [{"kind": "warning", "content": {"value": part.text}}]
-    name = part.topic if isinstance(part, Notice) else type(part).__name__
-    left_out[f"notices: {name}" if isinstance(part, Notice) else f"parts: {name}"] += 1
+    left_out[_name_of(part)] += 1
     return []
+
+
+def _name_of(part: AnyPart) -> str:
+    if isinstance(part, Notice):
+        return f"notices of the program about: {part.topic}"
+    return "files and skills that the program loaded" if isinstance(part, Attachment) else "parts of an unknown kind"
 
 
 def _texts_of(part: Hook) -> dict[str, Any]:

@@ -73,11 +73,16 @@ def _name_request(request: Json, conversation: Conversation, turn: Turn, named: 
     """Give a request without an id of its own one; the same at every export."""
     name = turn.request_id
     if name is None or name in named:
-        name = f"request_{uuid.uuid5(_OURS, f'{conversation.id}/{turn.index}')}"
+        name = made_request_id(conversation.id, turn.index)
     named.add(name)
     request["requestId"] = name
     if turn.response_id is None and "response" in request:
         request["responseId"] = f"response_{uuid.uuid5(_OURS, name)}"
+
+
+def made_request_id(conversation_id: str, turn: int) -> str:
+    """Return the id of a request that is made of a turn without one: by it what we wrote is recognised."""
+    return f"request_{uuid.uuid5(_OURS, f'{conversation_id}/{turn}')}"
 
 
 def with_what_was_written(turn: Turn, made: Written) -> Json:
@@ -224,6 +229,9 @@ def count_what_is_left_out(conversation: Conversation, left_out: Counter[str], *
         isinstance(part, ToolResult) and part.full_text is not None for part in parts_of(conversation)
     )
     left_out["the working folder"] += conversation.workspace is not None
+    if not is_own(conversation):
+        holders = [*conversation.turns, *parts_of(conversation)]
+        left_out["turns and parts with fields that only the program knows"] += sum(bool(each.extra) for each in holders)
     if not is_session:
         left_out["queued prompts"] += len(conversation.queued)
         left_out["the text of the input box"] += conversation.draft is not None

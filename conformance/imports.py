@@ -2,7 +2,7 @@
 
 Each conversation is exported, checked by `copilot sessions import --dry-run`, and imported: the session that the
 program wrote has to contain, in order, what the conversation has. Some are resumed against the model server, which has
-to get their prompts and answers; of calls the program sends what it finds worth its length.
+to get their prompts and the last answer; of all else the program sends what it finds worth its length.
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ def _resume(conversation: Conversation, session_id: str, version: str, scratch: 
         bodies = [body for served, body in zip(server.log, server.requests, strict=True) if served.script == MARK]
     if not bodies:
         return f"resume: the model was not asked: {answer.stdout[-500:]}{answer.stderr[-500:]}"
-    texts = [said for said in _wanted(conversation) if said.kind in ("user", "assistant")]
+    wanted = list(_wanted(conversation))
+    last_answer = [said for said in wanted if said.kind == "assistant"][-1:]
+    texts = [said for said in wanted if said.kind == "user" or said in last_answer]
     return _missing(texts, list(_sent(bodies[0]["messages"])))
 
 
@@ -108,7 +110,7 @@ class Said(NamedTuple):
 
 def _missing(wanted: list[Said], sent: list[Said]) -> str | None:
     """Return what is not there of what has to be: texts and calls in their order, results anywhere."""
-    results = [said.text for said in sent if said.kind == "result"]
+    results = [said.text for said in sent if said.kind in ("result", "user")]  # users run commands, too
     position = 0
     for said in wanted:
         if said.kind == "result":
@@ -129,13 +131,13 @@ def _missing(wanted: list[Said], sent: list[Said]) -> str | None:
 def _wanted(conversation: Conversation) -> Iterator[Said]:
     """Yield what the model has to get of a conversation: its prompts, answers, calls and results."""
     for message in conversation.messages:
-        if message.parent_call_id is not None or message.role == "system":
+        if message.parent_call_id is not None:
             continue
         for part in message.parts:
-            if isinstance(part, Text) and part.text.strip():
+            if isinstance(part, Text) and part.text.strip() and message.role != "system":
                 yield Said(message.role, max(part.text.strip().splitlines(), key=len).strip())
             elif isinstance(part, ToolCall) and part.status != "prepared":
-                yield Said("call", part.name)
+                yield Said("user" if message.role == "user" else "call", part.name)
             elif isinstance(part, ToolResult) and part.text.strip():
                 yield Said("result", part.text.strip().splitlines()[0][:BEGINNING])
 

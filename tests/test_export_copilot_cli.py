@@ -17,10 +17,12 @@ from copilog.model import (
     Attachment,
     Conversation,
     Message,
+    Notice,
     Outcome,
     OutcomeKind,
     Place,
     SubAgent,
+    Terminal,
     Text,
     Thinking,
     ToolCall,
@@ -59,13 +61,13 @@ def answer(*parts: Any, turn: int = 0) -> Message:
     return Message(role="assistant", turn=turn, parts=list(parts))
 
 
-def a_call(name: str = "call1", kind: OutcomeKind = "succeeded", **fields: Any) -> ToolCall:
+def a_call(call_id: str = "call1", kind: OutcomeKind = "succeeded", **fields: Any) -> ToolCall:
     given: dict[str, Any] = {
         "name": "read_file",
         "arguments": '{"path": "a.py"}',
         "outcome": Outcome(kind=kind),
     } | fields
-    return ToolCall(id=name, **given)
+    return ToolCall(id=call_id, **given)
 
 
 def a_result(name: str = "call1", text: str = "low = 1") -> Message:
@@ -193,6 +195,27 @@ def test_what_is_not_carried_is_counted() -> None:
     assert records[-1]["content"] == "I looked."
     counts = {each.what: each.number for each in making.left_out}
     assert counts == {"messages of sub-agents (what they answered is there)": 1, "texts of thinking": 1}
+
+
+def test_a_command_that_the_user_ran_is_in_the_prompt_and_a_call_of_the_program_is_a_call() -> None:
+    ran = a_call("shell1", name="local_shell")
+    prompt = Message(role="user", turn=0, parts=[ran, Terminal(call_id="shell1", command="make", output="red")])
+    own = Message(role="system", turn=0, parts=[Notice(topic="agent", text="idle"), a_call("call2", name="read_agent")])
+    making = Making(by="copilog 1")
+    results = [a_result("shell1", "red"), a_result("call2", "Agent is idle")]
+    records = exported(a_conversation(prompt, own, *results, answer(Text(text="Done."))), making)
+    assert refused(records) == []
+    assert records[1]["content"] == [{"type": "text", "text": "[Ran local_shell: make]\nred"}]
+    assert [(record["type"], record.get("name")) for record in records[2:]] == [
+        ("message", None),
+        ("tool-call", "read_agent"),
+        ("tool-result", None),
+        ("message", None),
+    ]
+    assert {each.what for each in making.left_out} == {
+        "notices of the program",
+        "records of terminals (the calls that used them are there)",
+    }
 
 
 def test_a_conversation_without_any_text_gives_no_file() -> None:

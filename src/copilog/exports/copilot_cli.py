@@ -24,7 +24,9 @@ from copilog.model import (
     Attachment,
     Conversation,
     FileEdit,
+    Hook,
     Message,
+    Notice,
     Prompt,
     Terminal,
     Thinking,
@@ -78,7 +80,7 @@ class _Writer:
             if message.parent_call_id is not None:
                 self.left_out["messages of sub-agents (what they answered is there)"] += 1
             elif message.role == "system":
-                self.left_out["system prompts"] += 1
+                yield from self._calls_of_program(message)
             elif message.role != "tool":
                 yield message
         for kind, words in NOT_CARRIED.items():
@@ -87,6 +89,14 @@ class _Writer:
             self._conversation.documents
         )
         self.left_out["prompts that were waiting"] += len(self._conversation.queued)
+
+    def _calls_of_program(self, message: Message) -> Iterator[Message]:
+        """Yield the calls that the program made by itself, as an answer; count what else a system message has."""
+        calls: list[AnyPart] = [part for part in message.parts if isinstance(part, ToolCall)]
+        if calls:
+            yield Message(role="assistant", turn=message.turn, created_at=message.created_at, parts=calls)
+        self.left_out["notices of the program"] += sum(isinstance(part, Notice | Hook) for part in message.parts)
+        self.left_out["system prompts"] += bool(prose_of(message.parts))
 
     def _head(self) -> dict[str, Any]:
         made = self._conversation
@@ -108,7 +118,8 @@ class _Writer:
         if message.created_at is not None:
             self._at = max(self._at, message.created_at)
         if message.role == "user":
-            text = "\n\n".join(filter(None, [prose_of(message.parts), *self._attachments(message)]))
+            made = [prose_of(message.parts), *self._commands(message), *self._attachments(message)]
+            text = "\n\n".join(filter(None, made))
             if text:
                 yield self._message(message, text)
             return
@@ -124,6 +135,16 @@ class _Writer:
                 yield from self._call(message, part)
         if prose_of(prose):
             yield self._message(message, prose_of(prose))
+
+    def _commands(self, message: Message) -> Iterator[str]:
+        """Yield what the user ran without the model, which has no record of its own in this format."""
+        terminals = {part.call_id: part for part in message.parts if isinstance(part, Terminal)}
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                terminal, result = terminals.get(part.id), self._results.get(part.id)
+                ran = terminal.command if terminal is not None else part.arguments or ""
+                output = result.text if result is not None else ""
+                yield f"[Ran {part.name}: {ran}]" + (f"\n{output}" if output else "")
 
     def _attachments(self, message: Message) -> Iterator[str]:
         for part in message.parts:

@@ -34,7 +34,8 @@ class Known(NamedTuple):
 
 KNOWN = (
     Known(COMPUTED, re.compile(r"turns\.(duration|timing\.(generated_ms|responded_at|completed_at)).*")),
-    Known(COMPUTED, re.compile(r"messages\.created_at|messages\.parts<terminal>\.started_at"), NOTHING),
+    Known(COMPUTED, re.compile(r"(messages\.(created_at|parts<terminal>\.started_at))|turns\.timing\.\w+"), NOTHING),
+    Known(NEWER, re.compile(r"messages\.created_at"), re.compile("None$"), until="1.110.0"),
     Known(UNMARKED, re.compile(r"turns\.(is_undone|superseded|undone_from|extra\.shouldBeRemovedOnSend)")),
     Known(UNMARKED, re.compile(r"turns\.extra"), re.compile("shouldBe")),
     Known("VS Code has no reasons for votes any more", re.compile(r"turns\.vote\.reason")),

@@ -47,8 +47,10 @@ WHEEL = """(element, pixels) => (element.querySelector('.monaco-list-rows') || e
 TOPS = """(element) => [...element.querySelectorAll('.monaco-list-row')].map(
     row => row.dataset.index + ':' + row.getBoundingClientRect().top).join()"""
 IS_AT_TOP = """(element) => {
-    const first = element.querySelector('.monaco-list-row[data-index="0"]');
-    return first === null || first.getBoundingClientRect().top >= element.getBoundingClientRect().top - 1;
+    const rows = [...element.querySelectorAll('.monaco-list-row:has(.interactive-item-container)')];
+    const first = rows.find(row => row.dataset.index === '0');
+    if (first === undefined) return rows.length === 0;
+    return first.getBoundingClientRect().top >= element.getBoundingClientRect().top - 1;
 }"""
 # What is closed is opened once: some buttons do not tell that they are open.
 OPEN_ALL = """(session) => {
@@ -60,11 +62,9 @@ OPEN_ALL = """(session) => {
     }
     return closed.length;
 }"""
-READ_ROWS = """(session) => [...session.querySelectorAll('.interactive-list .monaco-list-row')].map(row => [
-    row.getAttribute('data-index') || '0',
-    row.querySelector('.interactive-request') !== null,
-    row.innerText,
-])"""
+# Lists of files in an answer have rows, too.
+READ_ROWS = """(session) => [...session.querySelectorAll('.monaco-list-row:has(.interactive-item-container)')].map(
+    row => [row.dataset.index, row.querySelector('.interactive-request') !== null, row.innerText])"""
 # The index of a web VS Code is in the browser: a key of a database of the workspace's.
 PUT_INDEX = """async ([key, value]) => {
     const names = (await indexedDB.databases()).map(each => each.name).filter(
@@ -99,8 +99,7 @@ class Screen:
     def add(self, rows: list[tuple[str, bool, str]]) -> None:
         """Add the rows that are visible now."""
         for index, is_prompt, text in rows:
-            _, texts = self._rows.get(int(index), (is_prompt, {}))
-            self._rows[int(index)] = (is_prompt, {**texts, text: None})  # a row that is reused tells its kind last
+            self._rows.setdefault(int(index), (is_prompt, {}))[1][text] = None
 
     @property
     def prompts(self) -> str:
@@ -272,10 +271,12 @@ class JudgePage:
         screen = Screen()
         chat = self._page.locator(self._chat).first
         rows = chat.locator(".interactive-list .monaco-list").first
+        state = ""
         for _ in range(MOST_OPENINGS):  # rows above change their heights when they are drawn
             rows.evaluate(WHEEL, -1_000_000)
             self._page.wait_for_timeout(SETTLE_MS)
-            if rows.evaluate(IS_AT_TOP):
+            before, state = state, rows.evaluate(TOPS)
+            if rows.evaluate(IS_AT_TOP) or (state == before and "0:" in state.split(",")[0]):
                 break
         for _ in range(MOST_SCROLLS):
             for _ in range(MOST_OPENINGS):

@@ -245,7 +245,7 @@ def test_nothing_is_counted_twice_after_an_import(sample: list[Conversation], tm
 
 # --- edits ----------------------------------------------------------------------------------------------------------
 
-LINES = st.lists(st.sampled_from(["a", "b", "c", "", "--- x", "+++ y", "@@ z"]), max_size=12)
+LINES = st.lists(st.sampled_from(["a", "b", "c", "", "-- x", "++ y", "@@ z"]), max_size=12)
 
 
 @given(LINES, LINES)
@@ -272,3 +272,21 @@ def test_all_parts_of_the_sample_are_written(sample: list[Conversation]) -> None
         left_out: Counter[str] = Counter()
         assert list(parts_of(conversation)) or not conversation.turns
         assert not [name for name in left_out if name.startswith("parts: ")]
+
+
+def test_a_call_says_what_it_was_about(tmp_path: Path) -> None:
+    calls = [
+        ToolCall(id="a", name="view", arguments='{"path":"/home/ana/tides.py"}'),
+        ToolCall(id="b", name="view", arguments="not json"),
+        ToolCall(id="c", name="view", message="Read it"),
+    ]
+    messages = [
+        Message(role="user", parts=[Text(text="hi")], turn=0),
+        Message(role="assistant", parts=[*calls], turn=0),
+    ]
+    conversation = Conversation(id="cli:x", source="cli-events", turns=[Turn(index=0)], messages=messages)
+
+    again = read_chat(chat_of(conversation), tmp_path)
+
+    told = [part.message for part in parts_of(again) if isinstance(part, ToolCall)]
+    assert told == ["view: /home/ana/tides.py", "view", "Read it"]

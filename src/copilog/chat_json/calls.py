@@ -44,6 +44,8 @@ TERMINAL_NOTES = {
     "reason for network access": "requestAllowNetworkReason",
 }
 TODO_STATES = {"done": "completed", "pending": "not-started", "in_progress": "in-progress", "blocked": "not-started"}
+TELLING = ("description", "path", "file_path", "filePath", "command", "pattern", "query", "url", "skill", "question")
+LONGEST_LINE = 100
 SUBAGENT_NOTES = {"agent": "agentDisplayName", "activity": "activityDescription", "last activity": "activity"}
 
 
@@ -263,7 +265,7 @@ def call_json(called: Called) -> Json:
         "kind": KIND,
         "toolId": call.tool_id or call.name,
         "toolCallId": call.id,
-        "invocationMessage": call.message or call.title or call.name,
+        "invocationMessage": call.message or call.title or _said(call),
         "isComplete": True,
         "isConfirmed": approval_json(call.approval or Approval(kind="not-needed")),
         "source": _source(call),
@@ -282,6 +284,15 @@ def call_json(called: Called) -> Json:
     if data is None or data["kind"] in ("todoList", "subagent"):
         made["resultDetails"] = _details(call, result, is_error)
     return made
+
+
+def _said(call: ToolCall) -> str:
+    """Return the name of a tool with the argument that tells most."""
+    given = value_of_text(call.arguments) if call.arguments else None
+    values = [given.get(key) for key in TELLING] if isinstance(given, dict) else []
+    told = next((value for value in values if isinstance(value, str) and value.strip()), "")
+    line = told.strip().partition("\n")[0]
+    return f"{call.name}: {line[:LONGEST_LINE]}" if line else call.name
 
 
 def _source(call: ToolCall) -> Json:

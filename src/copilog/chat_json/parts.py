@@ -288,39 +288,26 @@ def _edit(part: FileEdit, left_out: Counter[str]) -> list[Json]:
 
 
 def edits_of_diff(diff: str) -> list[Json]:
-    """Return a unified diff as edits of the text before it."""
+    """Return a unified diff of one file as edits of the text before it."""
     made: list[Json] = []
-    at = taken = removed_from = 0
-    put: list[str] = []
-
-    def flush() -> None:
-        if taken or put:
-            text = "".join(f"{line}\n" for line in put)
-            made.append(
-                {
-                    "range": range_json(Range(start_line=removed_from, end_line=removed_from + taken)),
-                    "text": text,
-                }
-            )
-
-    for line in diff.split("\n"):
-        hunk = _HUNK.match(line)
-        if hunk:
-            flush()
-            taken, put = 0, []
-            at = int(hunk[1]) + (hunk[2] == "0")
+    at = 0  # the next line of the text before; 0 above the first hunk
+    taken, put = 0, ""  # lines that are removed above it, and the text in their place
+    for line in [*diff.split("\n"), "@@ -0,0 +0,0 @@"]:
+        if line.startswith("\\"):  # the line above it has no line break
+            put = put.removesuffix("\n")
             continue
-        if at == 0 and not made:
-            continue  # the names of the files
-        if line.startswith(("-", "+")) and not line.startswith(("--- ", "+++ ")):
-            removed_from = removed_from if taken or put else max(at, 1)
+        if at and line[:1] in ("-", "+"):
             taken += line[0] == "-"
-            put += [line[1:]] if line[0] == "+" else []
-        else:
-            flush()
-            taken, put = 0, []
-        at += line[:1] in (" ", "-") or line == ""
-    flush()
+            put += f"{line[1:]}\n" if line[0] == "+" else ""
+            at += line[0] == "-"
+            continue
+        if taken or put:
+            made.append({"range": range_json(Range(start_line=at - taken, end_line=at)), "text": put})
+            taken, put = 0, ""
+        if hunk := _HUNK.match(line):
+            at = int(hunk[1]) + (hunk[2] == "0")
+        elif at:
+            at += 1
     return made
 
 

@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.contender_index import FailedError, bare_environment, copilog, run
-from benchmarks.contender_usage import install_ccusage
+from benchmarks.contender_usage import VERSION, install_ccusage
 from benchmarks.resumed_sessions import Truth, write_home
 
 Json = dict[str, Any]
 
-AGENTSVIEW, CCUSAGE = "0.46.1", "20.0.24"
+AGENTSVIEW, CCUSAGE = "0.46.1", VERSION
 CENTS = 0.0001  # what dollars of a day may differ by: one of them rounds to a millionth for each model
 
 

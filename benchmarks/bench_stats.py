@@ -4,9 +4,11 @@
                                      [--ccusage BINARY | --alone] [--json]
 
 A home with sessions of VS Code and of Copilot CLI is made up from the seed and kept in an archive. `copilog stats` of
-that archive and `ccusage copilot` of the same folder of Copilot CLI then take turns, each as a whole process. ccusage
-comes from npm into a folder that is thrown away, or is named. Then each section of the figures by itself, in a process
-that has the archive open, on this archive and on one with ten times the rows; then `copilog statusline` on both.
+that archive and `ccusage copilot` of the same folder of Copilot CLI then take turns, each as a whole process: copilog
+with the archive as it is, and after a look at all files for changes; the program of ccusage alone, and as the script of
+npm starts it. ccusage comes from npm into a folder that is thrown away, or is named. Then each section of the figures
+by itself, in a process that has the archive open, on this archive and on one with ten times the rows; then `copilog
+statusline` on both.
 What cannot be run is named, and the rest still runs. About 3 GB of disk are needed.
 """
 
@@ -26,7 +28,14 @@ from typing import Any
 
 from benchmarks import processes
 from benchmarks.contender_index import FailedError, bare_environment, copilog, run
-from benchmarks.contender_usage import Ccusage, CopilogStats, UsageTeller, install_ccusage
+from benchmarks.contender_usage import (
+    Ccusage,
+    CcusageOfNpm,
+    CopilogStats,
+    CopilogStatsOfDisk,
+    UsageTeller,
+    install_ccusage,
+)
 from benchmarks.races import Json, best, race_parser, run_race, spread
 from benchmarks.stats_report import print_report
 
@@ -127,13 +136,15 @@ def _measure(folder: Path, options: argparse.Namespace) -> Json:
         if options.growth > 1:
             archives["large_archive"] = _grown(archives["archive"], options.growth)
         other = _other(work, options, missing)
-        contenders: list[UsageTeller] = [CopilogStats(), *([other] if other else [])]
+        contenders: list[UsageTeller] = [CopilogStats(), CopilogStatsOfDisk()]
+        contenders += [other, CcusageOfNpm(other.binary)] if other else []
         return {
             "machine": processes.machine(),
             "seed": options.seed,
             "ccusage": other.version() if other else None,
             "home": written,
             "archives": {name: _about(archive) for name, archive in archives.items()},
+            "scanned_again": _files(home, archives["archive"], work),
             "contenders": _race(home, archives["archive"], work, contenders, options.rounds, missing),
             "sections": {name: _sections(archive, work, options.rounds, missing) for name, archive in archives.items()},
             "statusline": {
@@ -156,8 +167,15 @@ def _once(made: Path, *arguments: object) -> Json:
 
 def _archive_of(home: Path, work: Path) -> Path:
     archive = home.with_name(f"{home.name}.db")
-    run(copilog("scan", "--archive", archive, "--root", home, "--json"), bare_environment(work))
+    _files(home, archive, work)
     return archive
+
+
+def _files(home: Path, archive: Path, work: Path) -> Json:
+    """Scan the home, and return how many files were seen and read: none are read if the archive is up to date."""
+    output = run(copilog("scan", "--archive", archive, "--root", home, "--json"), bare_environment(work)).output
+    files: Json = json.loads(output)["files"]
+    return files
 
 
 def _grown(archive: Path, growth: int) -> Path:
@@ -189,7 +207,7 @@ def _race(
             if each.name not in runs:
                 continue
             try:
-                done = run(each.command(archive), each.environment(home, work))
+                done = run(each.command(home, archive), each.environment(home, work))
                 rows[each.name] = {"told": each.told(json.loads(done.output))._asdict()}
             except (FailedError, ValueError, LookupError) as error:
                 missing.append(f"{each.name}: {error}")

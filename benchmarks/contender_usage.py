@@ -1,6 +1,7 @@
 """Two programs that tell what was used: `copilog stats` from an archive, and `ccusage` from the logs of Copilot CLI.
 
-ccusage comes from npm: a small script, and a package for each system with the program itself, which is what runs here.
+ccusage comes from npm: a small script, which users call, and a package for each system with the program that the script
+starts. Both run here: with the script, Node has to start before the program does.
 It gets the made-up folder of Copilot CLI, uses the prices that it was built with, and has nothing to send anywhere.
 Both have an empty folder for a home, so that nothing of the machine reaches them.
 
@@ -24,7 +25,7 @@ from benchmarks.generate_home import STATE_FOLDER
 
 Json = dict[str, Any]
 
-PACKAGE = "ccusage"
+PACKAGE, VERSION = "ccusage", "20.0.24"
 INSTALL_SECONDS = 120
 MACHINES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
 INPUT_FOR_OUTPUT = 40  # how much more goes into a model than comes out of it
@@ -43,7 +44,7 @@ class UsageTeller(Protocol):
 
     name: str
 
-    def command(self, archive: Path) -> list[str]: ...
+    def command(self, home: Path, archive: Path) -> list[str]: ...
 
     def environment(self, home: Path, store: Path) -> dict[str, str]: ...
 
@@ -55,7 +56,7 @@ class CopilogStats:
 
     name = "copilog"
 
-    def command(self, archive: Path) -> list[str]:
+    def command(self, home: Path, archive: Path) -> list[str]:  # noqa: ARG002 - the archive is taken as it is
         return copilog("stats", "--archive", archive, "--no-scan", "--json")
 
     def environment(self, home: Path, store: Path) -> dict[str, str]:  # noqa: ARG002 - it reads the archive
@@ -67,16 +68,28 @@ class CopilogStats:
         return Told(document["totals"]["conversations"], tokens)
 
 
+class CopilogStatsOfDisk(CopilogStats):
+    """The same, after a look at all files of the home for what has changed."""
+
+    name = "copilog, after a look"
+
+    def command(self, home: Path, archive: Path) -> list[str]:
+        return copilog("stats", "--archive", archive, "--root", home, "--json")
+
+
 class Ccusage:
-    """The other one: tokens and cost by session."""
+    """The other one: tokens and cost by session. Its program, without the script that users call."""
 
     name = "ccusage"
 
     def __init__(self, binary: Path) -> None:
         self.binary = binary
 
-    def command(self, archive: Path) -> list[str]:  # noqa: ARG002 - it reads the home of its environment
-        return [str(self.binary), "copilot", "session", "--json", "--offline"]
+    def command(self, home: Path, archive: Path) -> list[str]:  # noqa: ARG002 - it reads the home of its environment
+        return [*self.start(), "copilot", "session", "--json", "--offline"]
+
+    def start(self) -> list[str]:
+        return [str(self.binary)]
 
     def environment(self, home: Path, store: Path) -> dict[str, str]:
         return bare_environment(store) | {"COPILOT_HOME": str(home / ".copilot"), "NO_COLOR": "1", "DO_NOT_TRACK": "1"}
@@ -88,7 +101,19 @@ class Ccusage:
         return run([str(self.binary), "--version"], bare_environment(Path(self.binary).parent)).output.strip()
 
 
-def install_ccusage(folder: Path, version: str | None = None) -> Path:
+class CcusageOfNpm(Ccusage):
+    """The same, as users call it: the script of npm starts Node, which starts the program."""
+
+    name = "ccusage, as npm starts it"
+
+    def start(self) -> list[str]:
+        node, script = shutil.which("node"), self.binary.parents[3] / ".bin" / PACKAGE
+        if node is None or not script.exists():
+            raise FailedError("there is no Node, or no script of npm beside the program")
+        return [node, str(script)]
+
+
+def install_ccusage(folder: Path, version: str = VERSION) -> Path:
     """Put ccusage into a folder, from where npm gets its packages, and say where the program itself is."""
     npm = shutil.which("npm")
     if npm is None:
@@ -96,7 +121,7 @@ def install_ccusage(folder: Path, version: str | None = None) -> Path:
     folder.mkdir(parents=True)
     package = f"@{PACKAGE}/{PACKAGE}-{_system()}"
     command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(folder)]
-    command.append(f"{package}@{version}" if version is not None else package)
+    command.append(f"{PACKAGE}@{version}")  # with the package of this system
     try:
         subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=INSTALL_SECONDS)
     except (subprocess.SubprocessError, OSError) as error:

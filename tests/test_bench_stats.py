@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from benchmarks.contender_index import FailedError
-from benchmarks.contender_usage import Ccusage, CopilogStats, Told, end_sessions, install_ccusage
+from benchmarks.contender_usage import Ccusage, CcusageOfNpm, CopilogStats, Told, end_sessions, install_ccusage
 from benchmarks.generate_home import STATE_FOLDER, write_both
 from benchmarks.multiply_archive import multiply
 from benchmarks.stats_report import print_report
@@ -134,6 +134,19 @@ def test_both_tell_the_tokens_of_summaries() -> None:
     assert Ccusage(Path("ccusage")).told(theirs) == Told(1, 42)
 
 
+def test_the_program_of_ccusage_is_also_run_as_npm_starts_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    modules = tmp_path / "node_modules"
+    script, node = modules / ".bin" / "ccusage", tmp_path / "bin" / "node"
+    for path in (script, node):
+        path.parent.mkdir(parents=True)
+        path.touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(node.parent))
+
+    started = CcusageOfNpm(modules / "@ccusage" / "ccusage-linux-x64" / "bin" / "ccusage").start()
+
+    assert started == [str(node), str(script)]
+
+
 def test_without_npm_it_is_said_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
 
@@ -159,13 +172,15 @@ def test_it_runs_and_what_was_made_is_used_again(stand_in: Path, tmp_path: Path)
 
     first, second = (json.loads(bench(*arguments)) for _ in range(2))
 
-    assert first["missing"] == []
+    assert [line.partition(":")[0] for line in first["missing"]] == ["ccusage, as npm starts it"]
+    assert first["scanned_again"]["read"] == 0 < first["scanned_again"]["seen"]
     assert first["home"] == second["home"]
     assert first["archives"] == second["archives"]
     assert first["ccusage"] == "ccusage 0.0.0"
     told = {name: row["told"] for name, row in first["contenders"].items()}
     assert told["ccusage"] == first["home"]["summaries"]
     assert told["copilog"]["tokens"] == told["ccusage"]["tokens"]
+    assert told["copilog, after a look"] == told["copilog"]
     assert list(first["sections"]["archive"]) == list(first["sections"]["large_archive"])
     assert "turn" in first["statusline"]["large_archive"]["line"]
 
@@ -187,6 +202,7 @@ def test_the_report_tells_the_ratio_and_how_each_section_grows(capsys: pytest.Ca
         "ccusage": "ccusage 20",
         "home": {"sessions": 2, "bytes": 1 << 20, "summaries": told},
         "archives": {"archive": {"conversation": 2, "tool_call": 7, "bytes": 1 << 20}},
+        "scanned_again": {"seen": 7, "read": 0, "bytes_read": 0},
         "contenders": {"copilog": times | {"told": told}, "ccusage": times | {"seconds": 0.1, "told": told}},
         "sections": {"archive": {"work": {"seconds": 0.01}}, "large_archive": {"work": {"seconds": 0.1}}},
         "statusline": {"archive": {"line": "2 turns", "own": times, "whole": times, "python": times}, "large": {}},
@@ -196,7 +212,9 @@ def test_the_report_tells_the_ratio_and_how_each_section_grows(capsys: pytest.Ca
     print_report(measured)
 
     printed = capsys.readouterr().out
-    assert "ratio of copilog to ccusage: 4.00 on the clock, 1.00 of CPU" in printed
+    assert "ratio of copilog to ccusage: 4.00 on the clock, 1.00 of CPU; 1.00 of the medians" in printed
+    assert "ratio of copilog to copilog" not in printed
+    assert "the archive is up to date: another scan read 0 of 7 files" in printed
     assert next(line for line in printed.splitlines() if line.startswith("work")).split() == [
         *("work", "10.0", "100.0", "10.0"),
     ]

@@ -13,8 +13,9 @@ only, and never stop at a bad record: hand in a `Report` to see what could not b
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from copilog.lazy_names import names_on_first_use
 from copilog.version import __version__
 
 if sys.version_info < (3, 11):  # noqa: UP036 - run from a checkout, where no installer has compared versions
@@ -81,15 +82,7 @@ if TYPE_CHECKING:
     from copilog.trajectory import ConversationTrajectory
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _EXPORTS:
-        raise AttributeError(f"module 'copilog' has no attribute {name!r}")
-    from importlib import import_module
-
-    module, _, attribute = _EXPORTS[name].partition(":")
-    value = getattr(import_module(module), attribute or name)
-    globals()[name] = value
-    return value
+__getattr__ = names_on_first_use(__name__, _EXPORTS)
 
 
 def __dir__() -> list[str]:

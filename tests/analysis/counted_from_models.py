@@ -14,7 +14,7 @@ from copilog.derive.exit_codes import exit_code_of
 from copilog.derive.failures import turn_status
 from copilog.derive.model_names import key_of
 from copilog.model import Conversation, ToolCall, ToolResult, Turn, duration_of
-from copilog.store.texts import UNNAMED
+from copilog.store.schema import UNNAMED
 
 Key = tuple[str, ...]
 Counts = dict[str, dict[Key, dict[str, float]]]  # figure -> key -> id of a conversation -> amount

@@ -184,7 +184,9 @@ def test_another_version_of_the_package_is_asked_anew(tmp_path: Path, monkeypatc
     stale = msgspec.json.decode(file.read_bytes(), type=PriceTable)
     stale.models["gpt-5"] = None
     file.write_bytes(msgspec.json.encode(stale))
-    monkeypatch.setattr(importlib.metadata, "version", lambda _: "99.0")
+    packages = tmp_path / "packages"
+    (packages / "genai_prices-99.0.dist-info").mkdir(parents=True)
+    monkeypatch.syspath_prepend(packages)
 
     table = table_of("gpt-5", folder=tmp_path)
 
@@ -193,12 +195,16 @@ def test_another_version_of_the_package_is_asked_anew(tmp_path: Path, monkeypatc
 
 
 def test_without_the_package_there_are_no_prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> str:
-        raise importlib.metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(importlib.metadata, "version", missing)
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
 
     assert price_table(["gpt-5"], tmp_path) is None
+
+
+def test_the_version_is_also_found_where_no_folder_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    monkeypatch.setattr(importlib.metadata, "version", {"genai-prices": "99.0"}.__getitem__)
+
+    assert table_of("gpt-5", folder=tmp_path).source == "genai-prices 99.0"
 
 
 def test_a_package_that_cannot_be_read_gives_no_prices_and_is_asked_again(

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from copilog.exports.formats import Making, format_named
+from copilog.exports.options import Options
 from copilog.ingest import read
 from copilog.model import Conversation
 from tests.round_trips import chat_of, read_chat, stored
@@ -125,6 +127,19 @@ def test_odd_fields_are_written_again(name: str, tmp_path: Path) -> None:
     wanted, conversation = exported([a_request({"value": "x"}, **ODD_FIELDS[name])], tmp_path)
 
     assert_equal_json(chat_of(stored(conversation)), json.loads(json.dumps(wanted)))
+
+
+def test_early_releases_get_a_user_without_a_name(tmp_path: Path) -> None:
+    _, conversation = exported([a_request({"value": "x"})], tmp_path)
+    kind = format_named("chat")
+    assert kind is not None
+
+    roots = [
+        json.loads("".join(map(str, kind.pieces([conversation], [], Making(by="", options=Options(release=release))))))
+        for release in (None, "1.107", "1.108")
+    ]
+
+    assert [root.get("requesterUsername") for root in roots] == [None, "", None]
 
 
 def test_the_root_of_an_early_export_is_written_again(tmp_path: Path) -> None:

@@ -261,20 +261,50 @@ def test_an_interrupt_ends_with_130_and_no_traceback(home: Home) -> None:
     assert done.stdout == ""
 
 
-def test_help_imports_nothing_heavy() -> None:
+def modules_after(*arguments: object, home: Path | None = None) -> set[str]:
+    """The modules that a command has imported when it ends."""
     script = """
 import sys
-sys.argv = ["copilog", "--help"]
 from copilog.__main__ import main
 try:
     main()
 except SystemExit:
-    print(*sys.modules)
+    print("MODULES", *sys.modules)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    environment = dict(os.environ) if home is None else {"HOME": str(home), "PATH": os.defpath}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    return set(done.stdout.rpartition("MODULES ")[2].split())
 
-    loaded = set(done.stdout.split())
+
+def test_help_imports_nothing_heavy() -> None:
+    loaded = modules_after("--help")
+
     assert not loaded & {"msgspec", "rich.console", "sqlite3", "copilog.model", "copilog.ingest", "platformdirs"}
+
+
+def test_figures_of_an_archive_import_no_readers(home: Home, tmp_path: Path) -> None:
+    archive = tmp_path / "archive.db"
+    assert run("scan", "--root", home.root, "--archive", archive).code == 0
+    modules_after("stats", "--archive", archive, "--no-scan", "--json", home=tmp_path)  # looks the prices up
+
+    loaded = modules_after("stats", "--archive", archive, "--no-scan", "--json", home=tmp_path)
+
+    assert "copilog.analysis.tokens" in loaded
+    assert not loaded & {
+        "copilog.sources.catalogue", "copilog.sqliteio", "copilog.store.entries", "copilog.detection.detecting",
+        "rich.console", "genai_prices", "importlib.metadata", "hashlib", "difflib", "tomllib",
+    }  # fmt: skip
+
+
+def test_a_list_of_the_archive_imports_no_readers(home: Home, tmp_path: Path) -> None:
+    archive = tmp_path / "archive.db"
+    assert run("scan", "--root", home.root, "--archive", archive).code == 0
+
+    loaded = modules_after("list", "--archive", archive, "--no-scan", home=tmp_path)
+
+    assert "rich.console" in loaded
+    assert not loaded & {"copilog.sources.catalogue", "copilog.summaries", "copilog.identity", "copilog.sqliteio"}
 
 
 def test_doctor_reports_the_path_of_the_archive(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -312,8 +312,21 @@ def test_a_turn_has_one_row() -> None:
     [row] = entry_of(conversation_with(turns=[turn])).turns
 
     told = (3, "request_1", "complete", "workspace", None, "explain", "ask", "auto", "tern-4")
-    more = (None, None, "incorrect", None, None, 0, 0, None, None, None, None, 1470, 1, None, None)
+    more = (None, None, "incorrect", None, None, 0, 0, None, None, None, None, 1470, 1, None, None, None)
     assert astuple(row) == (*told, "2026-05-04T12:00:00.000Z", 1500, 200, 30, None, -1, *more)
+
+
+def test_the_row_of_a_turn_has_the_models_of_its_answers_without_those_of_sub_agents() -> None:
+    conversation = conversation_with(
+        Message(role="user", turn=0, model="kelp-1", parts=[Text(text="When is low tide?")]),
+        Message(role="assistant", turn=0, model="tern-4", parts=[Text(text="At six.")]),
+        Message(role="assistant", turn=0, model="gull-2", parent_call_id="c1", parts=[Text(text="A sub-agent's.")]),
+        Message(role="assistant", turn=0, model="tern-4-mini", parts=[Text(text="Or at seven.")]),
+        Message(role="assistant", turn=1, parts=[Text(text="Nobody knows.")]),
+        turns=[Turn(index=0), Turn(index=1)],
+    )
+
+    assert [row.answer_models for row in entry_of(conversation).turns] == ['["tern-4","tern-4-mini"]', None]
 
 
 def test_the_row_of_a_call_includes_its_result() -> None:

@@ -37,7 +37,7 @@ _NAMES = {
 }
 
 
-class ClockTable(SqlTable):
+class ClockTable(SqlTable, frozen=True):
     """Figures by a column of the clock, whose values are known beforehand."""
 
     def key_of(self, values: tuple[str, ...]) -> Key:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from copilog.analysis.defined_usage import AGENTS, Defined
 from copilog.analysis.facts import CHOSEN_TURNS, DISTINCT, Amount, SqlTable, TableByKind, WalkedTable
@@ -17,7 +18,7 @@ from copilog.analysis.figures import AgentRow, AgentsSection, HandoverRow
 from copilog.analysis.name_keys import Spellings, most_common
 from copilog.analysis.selection import Chosen
 from copilog.definitions import Definition
-from copilog.store.texts import UNNAMED
+from copilog.store.schema import UNNAMED
 
 DEFAULT = "(default)"  # a turn without a custom agent
 RECORDED = "recorded"  # participants are named in the turn's own record
@@ -63,13 +64,17 @@ TOOL_CALLS = f"""
 """  # noqa: S608
 
 # The turn before is that of the conversation, whether it is within the period or not. Requests that the product makes
-# by itself are not a choice of an agent, and are skipped. The turn before the first one of a branch is the one that it
-# starts from.
+# by itself are not a choice of an agent, and are skipped, and so are conversations without a custom agent. The turn
+# before the first one of a branch is the one that it starts from.
 STEPS = f"""
-    WITH named AS (
+    WITH changing AS (
+        SELECT DISTINCT t.conversation FROM temp.chosen AS c CROSS JOIN turn AS t ON t.conversation = c.conversation
+        WHERE {CUSTOM_AGENT} IS NOT NULL
+    ),
+    named AS (
         SELECT t.conversation, t.position, t.branch_from, t.branch_trace,
                coalesce({CUSTOM_AGENT}, '{DEFAULT}') AS name
-        FROM temp.chosen AS c JOIN turn AS t ON t.conversation = c.conversation
+        FROM changing AS c CROSS JOIN turn AS t ON t.conversation = c.conversation
         WHERE t.is_system IS NOT 1 AND t.superseded IS NULL
     ),
     steps AS (

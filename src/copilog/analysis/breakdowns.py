@@ -7,187 +7,46 @@ day, model, agent and source, for all other tables. SQLite would have to sort al
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from itertools import groupby
 from operator import add, itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from copilog.analysis.facts import DIGITS
 from copilog.analysis.figures import OriginRow, SpendRow
 from copilog.analysis.model_names import ModelNames
 from copilog.analysis.name_keys import Spellings
 from copilog.analysis.numbers import added
-from copilog.analysis.plans import CREDITS_OF_A_DOLLAR, system_sql
-from copilog.analysis.prices import PricedModel, PriceTable, UnitPrice
+from copilog.analysis.prices import PricedModel, PriceTable
 from copilog.analysis.selection import NO_TURN, Chosen
+from copilog.analysis.spend_cells import (
+    AT,
+    CACHEABLE,
+    COUNTS,
+    FIELDS,
+    KNOWN,
+    MANY,
+    TURN,
+    WIDTH,
+    Cell,
+    Numbers,
+    Of,
+    Row,
+    conversations_of,
+    loaded_skills,
+    place_of,
+    spent,
+    sum_of,
+)
 from copilog.derive.model_names import key_of
 
-MANY = 1_000  # turns to collect before they are compared
 # The labels of rows without a name.
 NO_DAY, NO_MODEL, NO_WORKSPACE, NO_AGENT = "(no date)", "(unknown model)", "(no workspace)", "(no agent)"
 NO_REPOSITORY = "(no repository)"
 PAYERS = {"copilot": "Copilot", "own key": "own key", "unknown": "unknown payer"}
 OUTCOMES = ("kept", "undone", "failed", "cancelled", "asked again", "unknown")
 SYSTEMS = {"credits": "AI credits", "requests": "premium requests"}
-
-# The numbers of a row. Unknown is not 0: `known` counts, in bits as in KNOWN, the rows that have each of them.
-COUNTS = (
-    "input", "output", "cache_read", "cache_write", "reasoning", "calls", "estimated_input", "estimated_output",
-    "spread", "unpriced",
-)  # fmt: skip
-AMOUNTS = (
-    "premium_requests",
-    "unanswered_requests",
-    "credits",
-    "spread_credits",
-    "computed_credits",
-    "dollars",
-    "estimated_dollars",
-)  # may be fractions
-CACHEABLE = "cacheable"  # input of rows with recorded cache reads
-FIELDS = (*COUNTS, *AMOUNTS)
-NUMBERS = (*FIELDS, CACHEABLE, "known")
-AT = {name: place for place, name in enumerate(NUMBERS)}
-WIDTH = 40  # bits of `known` for each field: there are fewer than 2**40 rows
-KNOWN = {name: 1 << WIDTH * place for place, name in enumerate(FIELDS)}
-
-Numbers = tuple[float, ...]  # as NUMBERS
-Row = tuple[Any, ...]  # as the query of `spent` returns it
-Tally = dict[Any, Numbers]  # by name: conversations, turns, then as above
-
-
-def is_known(numbers: Numbers, name: str) -> bool:
-    """Return whether any of the summed rows has a number of this name."""
-    return bool(int(numbers[-1]) >> WIDTH * AT[name] & (1 << WIDTH) - 1)
-
-
-class Of(NamedTuple):
-    """The conversation that rows belong to."""
-
-    id: str
-    title: str
-    workspace: str | None
-    repository: str | None
-    branch: str | None
-    source: str
-
-
-class EstimateRange(NamedTuple):
-    """The lower ends of estimated rows, and their likely cost; before a discount."""
-
-    input: float = 0
-    output: float = 0
-    dollars: float = 0
-    likely_dollars: float = 0
-
-
-class Cell:
-    """Rows of all conversations that are equal except for their numbers."""
-
-    __slots__ = (
-        "agent", "computes_credits", "conversations", "day", "discount", "has_credits", "is_unanswered", "method",
-        "model", "numbers", "outcome", "payer", "price", "range", "repository", "source", "subagent", "system",
-        "turns",
-    )  # fmt: skip
-
-    def __init__(self, key: Row, table: PriceTable | None, discount: float, every_model: PricedModel | None) -> None:
-        (
-            self.day, self.model, self.agent, self.subagent, self.source, self.method,
-            self.payer, self.system, self.has_credits, self.outcome, self.repository,
-        ) = key  # fmt: skip
-        self.price = (
-            every_model.price_at(self.day)
-            if every_model is not None
-            else table.price_at(self.model, self.day)
-            if table is not None
-            else None
-        )
-        self.discount = discount
-        self.is_unanswered = self.outcome in ("failed", "cancelled")
-        is_new = self.payer == "copilot" and self.system == "credits"
-        self.computes_credits = every_model is not None or (is_new and not self.has_credits)
-        self.numbers: Numbers | None = None
-        self.range = EstimateRange()
-        self.conversations: set[int] = set()
-        self.turns: set[int] = set()
-
-    def add(self, conversation: int, turn: int, numbers: Numbers) -> None:
-        self.numbers = _sum(self.numbers, numbers)
-        self.conversations.add(conversation)
-        if turn != NO_TURN:
-            self.turns.add(conversation << 32 | turn)
-
-    def add_range(self, used: Sequence[float], least_given: float, least_answered: float) -> None:
-        """Add the lower end of an estimate, and its least and likely cost at list prices without a discount."""
-        given, answered, read, written, *_ = used
-        low = likely = 0.0
-        if self.price is not None:
-            likely = _cost_at(self.price, given, answered, read, written)
-            share = least_given / given if given else 0.0
-            low = share * _cost_at(self.price, given, 0, read, written)
-            low += _cost_at(self.price, 0, least_answered, 0, 0)
-        self.range = EstimateRange(*map(add, self.range, (least_given, least_answered, low, likely)))
-
-    def estimated_credits(self) -> tuple[float, float] | None:
-        """Return the credits of an estimate, likely and at least; None unless credits are computed for this cell."""
-        if self.method != "estimated" or not self.computes_credits or self.price is None:
-            return None
-        return self.range.likely_dollars * CREDITS_OF_A_DOLLAR, self.range.dollars * CREDITS_OF_A_DOLLAR
-
-    def priced(self, used: Sequence[float], known: int, is_asked: bool) -> Numbers:
-        """Return the usage of a row as NUMBERS, with its cost on the cell's day if the cell has a price.
-
-        `is_asked`: prices are requested, so tokens without a price count as unpriced.
-        """
-        if self.method == "estimated":
-            return self._estimated(used, known)
-        given, answered, read, written, reasoned, calls, requests, paid = used
-        dollars, computed, unpriced, bits = 0.0, 0.0, 0.0, _BITS[known]
-        if given or answered:
-            if self.price is not None:
-                cost = self._cost(given, answered, read, written, calls)
-                dollars = cost * (1 - self.discount)
-                bits += KNOWN["dollars"]
-                if self.computes_credits:
-                    computed = cost * CREDITS_OF_A_DOLLAR
-                    bits += KNOWN["computed_credits"]
-            elif is_asked:
-                unpriced = given + answered
-        spread = given + answered if self.method == "spread" else 0
-        spread_credits = paid if self.method == "spread" else 0
-        bits += (KNOWN["spread"] if spread else 0) + (KNOWN["spread_credits"] if spread_credits else 0)
-        answered_requests, unanswered = (0.0, requests) if self.is_unanswered else (requests, 0.0)
-        if self.is_unanswered and known & _HAS_REQUESTS:
-            bits += KNOWN["unanswered_requests"] - KNOWN["premium_requests"]
-        counts = (given, answered, read, written, reasoned, calls, 0, 0, spread, unpriced)
-        cacheable = given if known & _HAS_CACHE else 0
-        return (*counts, answered_requests, unanswered, paid, spread_credits, computed, dollars, 0, cacheable, bits)
-
-    def _cost(self, given: float, answered: float, read: float, written: float, calls: float) -> float:
-        """Return the cost in dollars at list prices, on the assumption that all prompts of a row are equally long."""
-        assert self.price is not None
-        price = self.price.of_prompts(given / max(calls, 1)) if self.price.long is not None else self.price
-        return _cost_at(price, given, answered, read, written)
-
-    def _estimated(self, used: Sequence[float], known: int) -> Numbers:
-        """Return estimated usage in the estimated fields. Likely cache reads lower its cost, but are not counted.
-
-        Prompts are assumed to be short: programs compact the history before a prompt gets long.
-        """
-        given, answered, read, written, _, calls, *_ = used
-        dollars, bits = 0.0, _ESTIMATED_BITS[known]
-        if self.price is not None and (given or answered):
-            dollars = _cost_at(self.price, given, answered, read, written) * (1 - self.discount)
-            bits += KNOWN["estimated_dollars"]
-        return (0, 0, 0, 0, 0, calls, given, answered, 0, 0, 0, 0, 0, 0, 0, 0, dollars, 0, bits)
-
-
-def _cost_at(price: UnitPrice, given: float, answered: float, read: float, written: float) -> float:
-    cached = read * price.cache_read + written * price.cache_write
-    return (max(given - read - written, 0) * price.input + cached + answered * price.output) / 1e6
-
 
 # Keys that are the same for an entire conversation, and those of a cell. None: the row is left out.
 BY_CONVERSATION: dict[str, Callable[[Of], Any]] = {
@@ -211,7 +70,9 @@ BY_CELL: dict[str, Callable[[Cell], Any]] = {
     "outcome": lambda cell: cell.outcome or "unknown",
 }
 IN_ORDER_OF_TIME = ("day", "week", "month")
-SPELLED = ("model", "agent", "subagent")  # names with more than one spelling
+
+
+Tally = dict[Any, Numbers]  # by name: conversations, turns, then as above
 
 
 class Tallies:
@@ -228,6 +89,7 @@ class Tallies:
         self._every_model = every_model  # its prices are used for all models, also for unknown ones
         self._cells: dict[Row, Cell] = {}
         self._turns: list[Row] = []  # sort key, up to the turn's number; then usage
+        self._least_cost: float | None = None  # of the turns that may be among the most expensive, as a sort key
         self._models = ModelNames()
         self._agents = Spellings()
         self._skills = Spellings()
@@ -237,83 +99,91 @@ class Tallies:
         connection = chosen.connection
         known = conversations_of(connection)
         loaded = loaded_skills(connection) if "skill" in self._tallies else {}
+        wholes: list[tuple[Of, Numbers]] = []
+        of_skills: list[tuple[str, Numbers]] = []
         for number, rows in groupby(spent(chosen, self._table, self._cells, self._every_model), itemgetter(0)):
             turns = self._add_rows(rows)
             self._note_coverage(turns)
-            self._add_conversation(known[number], turns)
-            self._add_skills(turns, loaded.get(number, {}))
+            wholes.append((known[number], (1, len(turns) - (NO_TURN in turns), *sum_of(turns.values()))))
+            if number in loaded:
+                of_skills += self._of_skills(turns, loaded[number])
             self._add_turns(known[number], turns)
-        for by in self._tallies.keys() & BY_CELL.keys():
-            self._add_cells(by)
+        for by in self._tallies.keys() & BY_CONVERSATION.keys():
+            name_of = BY_CONVERSATION[by]
+            self._tallies[by] = _sums((name_of(of), numbers) for of, numbers in wholes)
+        if "skill" in self._tallies:
+            self._tallies["skill"] = _sums(of_skills)
+        self._add_cells()
 
     def _add_rows(self, rows: Iterable[tuple[int, int, Cell, Numbers]]) -> dict[int, Numbers]:
         """Add the rows of a conversation to their cells, and return the sums of its turns."""
         turns: dict[int, Numbers] = {}
         for conversation, turn, cell, numbers in rows:
-            cell.add(conversation, turn, numbers)
-            turns[turn] = _sum(turns.get(turn), numbers)
+            cell.add(place_of(conversation, turn), numbers)
+            before = turns.get(turn)
+            turns[turn] = numbers if before is None else tuple(map(add, before, numbers))
         return turns
 
     def _note_coverage(self, turns: dict[int, Numbers]) -> None:
         """Count turns with recorded input and credits, and of those after the first, cache records and misses."""
         for turn, numbers in turns.items():
+            known = int(numbers[-1])
             if turn != NO_TURN:
-                self.input_turns += is_known(numbers, "input")
-                self.credit_turns += is_known(numbers, "credits")
-            if turn > 0 and numbers[AT[CACHEABLE]]:
+                self.input_turns += known & _HAS_INPUT != 0
+                self.credit_turns += known & _HAS_CREDITS != 0
+            if turn > 0 and numbers[_CACHEABLE]:
                 self.cache_turns += 1
-                self.missed_turns += not numbers[AT["cache_read"]]
+                self.missed_turns += not numbers[_CACHE_READ]
 
-    def _add_conversation(self, of: Of, turns: dict[int, Numbers]) -> None:
-        whole = (1, len(turns) - (NO_TURN in turns), *_sum_of(turns.values()))
-        for by in self._tallies.keys() & BY_CONVERSATION.keys():
-            tally, name = self._tallies[by], BY_CONVERSATION[by](of)
-            if name is None:
-                continue
-            tally[name] = _sum(tally.get(name), whole)
-
-    def _add_skills(self, turns: dict[int, Numbers], skills: dict[int, set[str]]) -> None:
-        """Add to each skill all usage of the turns in which it was loaded."""
+    def _of_skills(self, turns: dict[int, Numbers], skills: dict[int, set[str]]) -> Iterator[tuple[str, Numbers]]:
+        """Yield for each skill all usage of the turns in which it was loaded."""
         found: dict[str, list[Numbers]] = {}
         for turn in skills.keys() & turns.keys():
             for name in {self._skills.key(name) for name in skills[turn]}:
                 found.setdefault(name, []).append(turns[turn])
         for name, several in found.items():
-            tally = self._tallies["skill"]
-            tally[name] = _sum(tally.get(name), (1, len(several), *_sum_of(several)))
+            yield name, (1, len(several), *sum_of(several))
 
-    def _add_cells(self, by: str) -> None:
-        """Add the cells by a key; each conversation counts once under a name, and so does each turn."""
-        named: dict[Any, list[Cell]] = {}
-        name_of = BY_CELL[by]
-        for cell in self._cells.values():
-            named.setdefault(name_of(cell), []).append(cell)
-        if by in SPELLED:
-            self._note_spellings(by)
-        named.pop(None, None)
-        for name, cells in named.items():
-            conversations = set().union(*(cell.conversations for cell in cells))
-            turns = set().union(*(cell.turns for cell in cells))
-            numbers = _sum_of([cell.numbers for cell in cells if cell.numbers is not None])
-            self._tallies[by][name] = (len(conversations), len(turns), *numbers)
+    def _add_cells(self) -> None:
+        """Add the cells by each key; a conversation counts once under a name, and so does a turn.
 
-    def _note_spellings(self, by: str) -> None:
-        for cell in self._cells.values():
-            name, times = getattr(cell, by), max(len(cell.turns), 1)
-            if by == "model":
-                self._models.key_of(name, times)
-            elif name:
-                self._agents.key(name, times)
+        There are many cells only because there are many days and repositories. For other keys, cells that differ in
+        nothing else are added up before.
+        """
+        alike: dict[Row, list[Cell]] = {}
+        for key, cell in self._cells.items():
+            alike.setdefault(key[1:-1], []).append(cell)
+        merged = list(map(_Alike, alike.values()))
+        self._note_spellings(merged)
+        each: list[tuple[Cell, Cell | _Alike]] = [(cell, cell) for cell in self._cells.values()]
+        fewer: list[tuple[Cell, Cell | _Alike]] = [(one.cell, one) for one in merged]
+        for by in self._tallies.keys() & BY_CELL.keys():
+            named: dict[Any, list[Cell | _Alike]] = {}
+            name_of = BY_CELL[by]
+            for cell, summed in each if by in IN_ORDER_OF_TIME else fewer:
+                named.setdefault(name_of(cell), []).append(summed)
+            named.pop(None, None)
+            self._tallies[by] = {name: _sums_of_cells(several) for name, several in named.items()}
+
+    def _note_spellings(self, merged: list[_Alike]) -> None:
+        for one in merged:
+            self._models.key_of(one.cell.model, one.times)
+            for by in self._tallies.keys() & {"agent", "subagent"}:
+                name = getattr(one.cell, by)
+                if name:
+                    self._agents.key(name, one.times)
 
     def _add_turns(self, of: Of, turns: dict[int, Numbers]) -> None:
         """Add turns, and drop all but the most expensive."""
         if "turn" not in self._tallies:
             return
-        self._turns += (
-            (*_cost_key(numbers), of.title, of.id, turn, numbers) for turn, numbers in turns.items() if turn != NO_TURN
-        )
+        for turn, numbers in turns.items():
+            key = _cost_key(numbers)
+            if turn != NO_TURN and (self._least_cost is None or key[0] <= self._least_cost):
+                self._turns.append((*key, of.title, of.id, turn, numbers))
         if self._limit is not None and len(self._turns) > self._limit + MANY:
             self._turns = sorted(self._turns)[: self._limit]
+            self._least_cost = self._turns[-1][0]
 
     def cells(self) -> Collection[Cell]:
         """Return the rows of all conversations, summed by cell."""
@@ -371,90 +241,44 @@ class Tallies:
         return sorted(found, key=lambda row: (-(row.input or 0) - (row.output or 0), row.source, row.method))
 
 
-# --- usage ----------------------------------------------------------------------------------------------------------
-
-
-_USED, _KNOWN = 13, 21  # positions in a row: of the first number, and of the bits that say which numbers are known
-_RECORDED = ("input", "output", "cache_read", "cache_write", "reasoning", "calls", "premium_requests", "credits")
-_HAS_CACHE, _HAS_REQUESTS = 1 << _RECORDED.index("cache_read"), 1 << _RECORDED.index("premium_requests")
-# The known numbers of a row, as bits by _RECORDED -> as bits of `known`.
-_BITS = [
-    sum(KNOWN[name] for place, name in enumerate(_RECORDED) if mask >> place & 1) for mask in range(1 << len(_RECORDED))
-]
-# The same for estimated rows: only their input, output and calls count.
-_LIKELY = {"input": "estimated_input", "output": "estimated_output", "calls": "calls"}
-_ESTIMATED_BITS = [
-    sum(KNOWN[_LIKELY[name]] for place, name in enumerate(_RECORDED) if mask >> place & 1 and name in _LIKELY)
-    for mask in range(1 << len(_RECORDED))
-]
-_COUNTED = ", ".join(f"coalesce(s.{name}, 0)" for name in _RECORDED)
-_IS_KNOWN = " + ".join(f"(s.{name} IS NOT NULL) * {1 << place}" for place, name in enumerate(_RECORDED))
-
-
-def spent(
-    chosen: Chosen, table: PriceTable | None, cells: dict[Row, Cell], every_model: PricedModel | None = None
-) -> Iterator[tuple[int, int, Cell, Numbers]]:
-    """Yield the chosen rows, by conversation: conversation, turn, cell, and the numbers with their cost.
-
-    Cells are stored in `cells`, so that equal ones are the same object.
-    """
-    chosen.note_outcomes()
-    rows = chosen.connection.execute(
-        f"""
-        SELECT c.conversation, t.turn, t.day, s.model, s.agent, s.subagent, s.source, s.method, s.payer,
-               {system_sql(chosen.plan, "s.billing", "t.at")}, s.has_credits, t.outcome, c.repository,
-               {_COUNTED}, {_IS_KNOWN}, coalesce(s.input_at_least, 0), coalesce(s.output_at_least, 0)
-        FROM temp.chosen AS c
-        CROSS JOIN spend AS s ON s.conversation = c.conversation
-        CROSS JOIN temp.chosen_turn AS t ON t.conversation = s.conversation AND t.turn = coalesce(s.turn, {NO_TURN})
-        ORDER BY c.conversation
-        """  # noqa: S608 - numbers and names of our own
-    )
-    is_asked = table is not None
-    for row in rows:
-        key = row[2:_USED]
-        cell = cells.get(key)
-        if cell is None:
-            cell = cells[key] = Cell(key, table, chosen.plan.discount, every_model)
-        if cell.method == "estimated":
-            cell.add_range(row[_USED:_KNOWN], *row[_KNOWN + 1 :])
-        yield row[0], row[1], cell, cell.priced(row[_USED:_KNOWN], row[_KNOWN], is_asked)
-
-
-def conversations_of(connection: sqlite3.Connection) -> dict[int, Of]:
-    """Return the chosen conversations by number."""
-    rows = connection.execute("SELECT conversation, id, title, workspace, repository, branch, source FROM temp.chosen")
-    return {number: Of(*rest) for number, *rest in rows}
-
-
-def loaded_skills(connection: sqlite3.Connection) -> dict[int, dict[int, set[str]]]:
-    """Return the loaded skills by conversation and turn."""
-    loaded: dict[int, dict[int, set[str]]] = {}
-    rows = connection.execute(
-        "SELECT k.conversation, k.turn, k.name FROM temp.chosen AS c"
-        " CROSS JOIN skill AS k ON k.conversation = c.conversation WHERE k.is_loaded AND k.turn IS NOT NULL"
-    )
-    for conversation, turn, name in rows:
-        loaded.setdefault(conversation, {}).setdefault(turn, set()).add(name)
-    return loaded
-
-
 # --- sums ---------------------------------------------------------------------------------------------------------
 
 
-def _sum(before: Numbers | None, numbers: Numbers) -> Numbers:
-    return numbers if before is None else tuple(map(add, before, numbers))
+class _Alike:
+    """The sum of cells that differ in day and repository only."""
+
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        self.cell = cells[0]
+        self.numbers = sum_of([cell.numbers for cell in cells])
+        self.places: set[int] = set().union(*(cell.places for cell in cells))
+        self.times = sum(cell.times() for cell in cells)
 
 
-def _sum_of(several: Collection[Numbers]) -> Numbers:
-    if len(several) == 1:
-        return next(iter(several))
-    return tuple(map(sum, zip(*several, strict=True)))
+def _sums(named: Iterable[tuple[Any, Numbers]]) -> Tally:
+    """Return the sums of numbers by name; those without a name are left out."""
+    parts: dict[Any, list[Numbers]] = {}
+    for name, numbers in named:
+        parts.setdefault(name, []).append(numbers)
+    parts.pop(None, None)
+    return {name: sum_of(several) for name, several in parts.items()}
+
+
+def _sums_of_cells(several: Sequence[Cell | _Alike]) -> Numbers:
+    """Return the numbers of conversations and of turns, and then the sums of all."""
+    places = set().union(*(one.places for one in several))
+    conversations = {place >> 32 for place in places}
+    turns = len(places) - len({place for place in places if not place & TURN})
+    return (len(conversations), turns, *sum_of([one.numbers for one in several]))
 
 
 _INPUT, _OUTPUT, _ESTIMATED_INPUT, _ESTIMATED_OUTPUT, _DOLLARS, _ESTIMATED_DOLLARS = (
     AT[name] for name in ("input", "output", "estimated_input", "estimated_output", "dollars", "estimated_dollars")
 )
+_CACHEABLE, _CACHE_READ, _UNPRICED = AT[CACHEABLE], AT["cache_read"], AT["unpriced"]
+_AT_MOST = (1 << WIDTH) - 1
+_HAS_INPUT, _HAS_CREDITS = KNOWN["input"] * _AT_MOST, KNOWN["credits"] * _AT_MOST
+# Name, place, the bits of `known`, and whether it is a count: of each field that may be unknown.
+_FIELDS = [(name, AT[name], KNOWN[name] * _AT_MOST, name in COUNTS) for name in FIELDS if name != "unpriced"]
 
 
 def _cost_key(numbers: Numbers) -> tuple[float, float]:
@@ -465,16 +289,16 @@ def _cost_key(numbers: Numbers) -> tuple[float, float]:
 
 def _row_of(name: str, numbers: Numbers, id_: str | None = None) -> SpendRow:
     conversations, turns, *rest = numbers
-    row = SpendRow(
-        name=name, id=id_, conversations=int(conversations), turns=int(turns), unpriced=int(rest[AT["unpriced"]])
-    )
-    for field in FIELDS:
-        if field != "unpriced" and is_known(numbers, field):
-            amount = rest[AT[field]]
-            setattr(row, field, int(amount) if field in COUNTS else round(amount, DIGITS))
-    if rest[AT[CACHEABLE]]:
-        row.cache_share = round(rest[AT["cache_read"]] / rest[AT[CACHEABLE]], 4)
-    return row
+    known = int(rest[-1])
+    fields: dict[str, Any] = {
+        field: int(rest[at]) if is_count else round(rest[at], DIGITS)
+        for field, at, bits, is_count in _FIELDS
+        if known & bits
+    }
+    if rest[_CACHEABLE]:
+        fields["cache_share"] = round(rest[_CACHE_READ] / rest[_CACHEABLE], 4)
+    whole = int(conversations), int(turns), int(rest[_UNPRICED])
+    return SpendRow(name=name, id=id_, conversations=whole[0], turns=whole[1], unpriced=whole[2], **fields)
 
 
 def monday_of(day: str) -> str:

@@ -11,9 +11,10 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from copilog.analysis.billing_months import month_of
-from copilog.analysis.breakdowns import AT, NO_MODEL, NO_REPOSITORY, OUTCOMES, Cell, is_known, monday_of
+from copilog.analysis.breakdowns import NO_MODEL, NO_REPOSITORY, OUTCOMES, monday_of
 from copilog.analysis.figures import AtLeast, CreditRow, CreditsSection
 from copilog.analysis.numbers import added
+from copilog.analysis.spend_cells import AT, Cell, is_known
 from copilog.derive.model_names import key_of
 
 DIGITS = 6
@@ -46,7 +47,7 @@ class _Sum(NamedTuple):
 
 def credits_section(cells: Iterable[Cell], shown: Callable[[str], str], today: date, first_day: int) -> CreditsSection:
     """Return the credits by week, repository and outcome, from cells that are summed by day already."""
-    credited = [cell for cell in cells if cell.numbers is not None and _has_credits(cell)]
+    credited = [cell for cell in cells if _has_credits(cell)]
     since, until = month_of(today, first_day)
     before, _ = month_of(since - timedelta(days=1), first_day)
 
@@ -82,13 +83,13 @@ def credits_section(cells: Iterable[Cell], shown: Callable[[str], str], today: d
 
 def at_least(cells: Iterable[Cell]) -> AtLeast | None:
     """Return the lower end of the estimates; None if nothing is estimated."""
-    estimated = [cell for cell in cells if cell.method == "estimated"]
+    estimated = [(cell, cell.range) for cell in cells if cell.is_estimated]
     if not estimated:
         return None
-    dollars = [cell.range.dollars * (1 - cell.discount) for cell in estimated if cell.price is not None]
+    dollars = [found.dollars * (1 - cell.discount) for cell, found in estimated if cell.price is not None]
     return AtLeast(
-        input=int(sum(cell.range.input for cell in estimated)),
-        output=int(sum(cell.range.output for cell in estimated)),
+        input=int(sum(found.input for _, found in estimated)),
+        output=int(sum(found.output for _, found in estimated)),
         dollars=round(sum(dollars), DIGITS) if dollars else None,
     )
 
@@ -125,14 +126,14 @@ def _place(outcome: str) -> int:
 
 
 def _has_credits(cell: Cell) -> bool:
-    assert cell.numbers is not None
-    is_told = is_known(cell.numbers, "credits") or is_known(cell.numbers, "computed_credits")
+    numbers = cell.numbers
+    is_told = is_known(numbers, "credits") or is_known(numbers, "computed_credits")
     return is_told or cell.estimated_credits() is not None
 
 
 def _more(known: float | None, cell: Cell, name: str) -> float | None:
-    assert cell.numbers is not None
-    return (known or 0) + cell.numbers[AT[name]] if is_known(cell.numbers, name) else known
+    numbers = cell.numbers
+    return (known or 0) + numbers[AT[name]] if is_known(numbers, name) else known
 
 
 def _week_before(monday: str) -> str:

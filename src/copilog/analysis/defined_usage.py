@@ -10,7 +10,7 @@ from copilog.analysis.figures import DefinedRow
 from copilog.analysis.name_keys import in_order
 from copilog.definitions import Definition
 from copilog.detection.definition_index import AGENT_KINDS, BUILT_IN
-from copilog.store.texts import UNNAMED
+from copilog.store.schema import UNNAMED
 
 AGENTS = AGENT_KINDS
 SKILLS = ("skill",)

@@ -9,8 +9,9 @@ the list of conversations that the number counts. A `Table` has the figures that
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
+
+import msgspec
 
 from copilog.analysis.numbers import percentile
 from copilog.analysis.selection import NO_TURN, Chosen
@@ -68,15 +69,14 @@ class Counted(NamedTuple):
     amount: Any
 
 
-@dataclass(frozen=True, kw_only=True)
-class Table:
+class Table(msgspec.Struct, frozen=True, kw_only=True):
     """Figures of the same rows, by a key; without one, single figures of a section."""
 
     name: str  # as in docs/metrics.md
     amounts: Mapping[str, Amount]  # by the names of the fields that hold the numbers
     keys: tuple[str, ...] = ()  # the fields of a row that are its key
     of: str = ""  # ends the heading of a drill-down; {} is replaced by each value of the key
-    words: Mapping[str, str] = field(default_factory=dict)  # labels of values of the key
+    words: Mapping[str, str] = {}  # labels of values of the key
     fold: Callable[[str], str] | None = None  # returns what all spellings of a value have in common
 
     def rows(self, chosen: Chosen, name: str, key: Key | None = None) -> Iterator[Counted]:
@@ -102,8 +102,7 @@ class Table:
         return tuple(values) if self.fold is None else tuple(map(self.fold, values))
 
 
-@dataclass(frozen=True, kw_only=True)
-class SqlTable(Table):
+class SqlTable(Table, frozen=True, kw_only=True):
     """Figures whose rows a query returns. `by` has an expression for each of `keys`."""
 
     source: str  # the text after FROM
@@ -152,8 +151,7 @@ class SqlTable(Table):
         return [dict(zip(names, row, strict=True)) for row in rows]
 
 
-@dataclass(frozen=True, kw_only=True)
-class WalkedTable(Table):
+class WalkedTable(Table, frozen=True, kw_only=True):
     """Figures whose rows a function returns: objects with a conversation and a turn."""
 
     walk: Callable[[Chosen], Iterable[Any]]
@@ -185,15 +183,14 @@ class WalkedTable(Table):
         }
 
 
-@dataclass(frozen=True, kw_only=True)
-class TableByKind(Table):
+class TableByKind(Table, frozen=True, kw_only=True):
     """Several tables as one: the first value of the key names one of them."""
 
     tables: Mapping[str, Table]
-    amounts: Mapping[str, Amount] = field(init=False)
+    amounts: Mapping[str, Amount] = {}  # those of the tables
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "amounts", next(iter(self.tables.values())).amounts)
+        msgspec.structs.force_setattr(self, "amounts", next(iter(self.tables.values())).amounts)
 
     def rows(self, chosen: Chosen, name: str, key: Key | None = None) -> Iterator[Counted]:
         for kind, table in self.tables.items():

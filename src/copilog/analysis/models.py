@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
 from typing import NamedTuple
 
+import msgspec
+
 from copilog.analysis.facts import CHOSEN_TURNS, DISTINCT, MEDIAN, P95, Amount, WalkedTable
 from copilog.analysis.figures import ConflictRow, ModelRow, ModelsSection, SwitchRow
 from copilog.analysis.model_names import ModelNames
 from copilog.analysis.selection import Chosen
 from copilog.derive.model_names import ROUTERS, key_of
-from copilog.store.schema import MESSAGE_BITS
 
 
 class _Turn(NamedTuple):
@@ -136,7 +137,7 @@ def _conflicts(chosen: Chosen, turns: list[_Turn], names: ModelNames) -> Iterato
             asked[place] = turn.asked
             if turn.answered and turn.answered != turn.asked:
                 answered[place] = {turn.answered}
-    for conversation, number, name in _models_of_messages(chosen):
+    for conversation, number, name in _models_of_answers(chosen):
         place = conversation, number
         model = names.key_of(name)
         if place in asked and model and model not in ROUTERS and model != asked[place]:
@@ -146,20 +147,18 @@ def _conflicts(chosen: Chosen, turns: list[_Turn], names: ModelNames) -> Iterato
             yield _Conflict(*place, asked[place], model)
 
 
-def _models_of_messages(chosen: Chosen) -> Iterator[tuple[int, int, str]]:
-    """Return conversation, turn and model of answers, except those of sub-agents, which may have another model.
-
-    The plus signs keep SQLite from creating an automatic index by role, with which it would scan all messages for each
-    conversation.
-    """
-    return chosen.connection.execute(
-        f"""
-        SELECT DISTINCT m.conversation, m.turn, m.model
-        FROM temp.chosen AS c CROSS JOIN message AS m
-          ON m.rowid >= c.conversation << {MESSAGE_BITS} AND m.rowid < c.conversation + 1 << {MESSAGE_BITS}
-        WHERE +m.role = 'assistant' AND +m.model IS NOT NULL AND +m.parent_call_id IS NULL AND m.turn IS NOT NULL
-        """  # noqa: S608 - a number of our own
+def _models_of_answers(chosen: Chosen) -> Iterator[tuple[int, int, str]]:
+    """Yield conversation, turn and model of answers, except those of sub-agents, which may have another model."""
+    lists: dict[str, list[str]] = {}  # there are few different ones
+    rows = chosen.connection.execute(
+        "SELECT t.conversation, t.position, t.answer_models FROM temp.chosen AS c"
+        " CROSS JOIN turn AS t ON t.conversation = c.conversation WHERE t.answer_models IS NOT NULL"
     )
+    for conversation, turn, names in rows:
+        if names not in lists:
+            lists[names] = msgspec.json.decode(names)
+        for name in lists[names]:
+            yield conversation, turn, name
 
 
 def _ranked(pairs: Counter[tuple[str, str]], shown: Callable[[str], str]) -> list[tuple[str, str, int]]:

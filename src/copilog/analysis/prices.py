@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -137,11 +136,8 @@ def _part(first: UnitPrice | None, name: str, price: OwnPrice, paid: float) -> f
 
 
 def _table_of_package(models: Iterable[str], folder: Path | None) -> PriceTable | None:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        number = version(PACKAGE)
-    except PackageNotFoundError:
+    number = _installed_version()
+    if number is None:
         return None
     file = (folder or cache_folder()) / f"prices-{number}-{RULES}.json"
     table = _read(file) or PriceTable(source=f"{PACKAGE} {number}")
@@ -154,6 +150,26 @@ def _table_of_package(models: Iterable[str], folder: Path | None) -> PriceTable 
         else:
             _keep(file, table)
     return table
+
+
+def _installed_version() -> str | None:
+    """Return the version of the package; None if it is not installed.
+
+    Its metadata are in a folder with the version in its name. Only where they are elsewhere is `importlib.metadata`
+    asked, whose import takes longer than all prices.
+    """
+    start, end = f"{PACKAGE.replace('-', '_')}-", ".dist-info"
+    for folder in sys.path:
+        with suppress(OSError):
+            for name in os.listdir(folder or "."):  # noqa: PTH208 - names are all that is needed
+                if name.startswith(start) and name.endswith(end):
+                    return name[len(start) : -len(end)]
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(PACKAGE)
+    except PackageNotFoundError:
+        return None
 
 
 def cache_folder() -> Path:
@@ -180,6 +196,8 @@ def _read(file: Path) -> PriceTable | None:
 
 def _keep(file: Path, table: PriceTable) -> None:
     """Write the cache file atomically, readable only by the user. Ignore errors: the package is imported again then."""
+    import secrets
+
     draft = file.with_name(f".{file.name}.{secrets.token_hex(6)}.part")
     with suppress(OSError):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

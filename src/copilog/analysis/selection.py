@@ -104,20 +104,22 @@ def _choose_turns(connection: sqlite3.Connection, selection: Selection) -> bool:
     """Fill `chosen_turn`, and return whether it has all turns of the chosen conversations."""
     period, parameters = _period(selection)
     zone = "" if selection.zone is UTC else ", 'localtime'"
-    # SQLite counts weekdays from Sunday. The time of a turn is that of its conversation where it has none.
+    # SQLite counts weekdays from Sunday. The time of a turn is that of its conversation where it has none. Without
+    # MATERIALIZED, SQLite would read the clock once for each column.
     _execute(
         connection,
         f"""
         INSERT INTO temp.chosen_turn
-        SELECT conversation, turn, at, date(at{zone}), CAST(strftime('%H', at{zone}) AS INTEGER),
-               (CAST(strftime('%w', at{zone}) AS INTEGER) + 6) % 7, is_turn, NULL
-        FROM (
+        WITH found AS (
             SELECT t.conversation, t.position AS turn, coalesce(t.started_at, c.at) AS at, 1 AS is_turn
             FROM temp.chosen AS c JOIN turn AS t ON t.conversation = c.conversation WHERE t.superseded IS NULL
             UNION ALL
             SELECT conversation, {NO_TURN}, at, 0 FROM temp.chosen
-        )
-        {period}
+        ),
+        timed AS MATERIALIZED (SELECT *, strftime('%w%H%Y-%m-%d', at{zone}) AS clock FROM found {period})
+        SELECT conversation, turn, at, substr(clock, 4), CAST(substr(clock, 2, 2) AS INTEGER),
+               (CAST(substr(clock, 1, 1) AS INTEGER) + 6) % 7, is_turn, NULL
+        FROM timed
         """,  # noqa: S608
         parameters,
     )

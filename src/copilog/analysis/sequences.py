@@ -103,7 +103,7 @@ class Run(NamedTuple):
     tools: tuple[str, ...]
 
 
-class SequenceTable(WalkedTable):
+class SequenceTable(WalkedTable, frozen=True):
     """Sequences of tools: the key has one value for each tool."""
 
     def key_of(self, values: tuple[str, ...]) -> Key:

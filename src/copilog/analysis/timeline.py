@@ -19,7 +19,7 @@ from copilog.derive.running import status_label
 from copilog.derive.times import next_starts
 from copilog.model import Conversation, Message, Terminal, ToolCall, ToolResult, Turn, duration_of
 from copilog.store.details import agent_of
-from copilog.store.texts import UNNAMED
+from copilog.store.schema import UNNAMED
 from copilog.store.times import time_text
 
 LONGEST_GAP_MS = 20_000.0  # between turns, as drawn

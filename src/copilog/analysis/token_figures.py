@@ -7,13 +7,15 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from copilog.analysis.breakdowns import (
+from copilog.analysis.breakdowns import BY_CELL, BY_CONVERSATION, NO_MODEL
+from copilog.analysis.facts import DISTINCT, KNOWN_SUM, ROUNDED_SUM, SUM, Amount, Table, Unit, WalkedTable
+from copilog.analysis.numbers import added
+from copilog.analysis.prices import price_table
+from copilog.analysis.selection import NO_TURN, Chosen
+from copilog.analysis.spend_cells import (
     AMOUNTS,
     AT,
-    BY_CELL,
-    BY_CONVERSATION,
     COUNTS,
-    NO_MODEL,
     Cell,
     Numbers,
     Of,
@@ -23,10 +25,6 @@ from copilog.analysis.breakdowns import (
     loaded_skills,
     spent,
 )
-from copilog.analysis.facts import DISTINCT, KNOWN_SUM, ROUNDED_SUM, SUM, Amount, Table, Unit, WalkedTable
-from copilog.analysis.numbers import added
-from copilog.analysis.prices import price_table
-from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.analysis.tokens import models_of
 from copilog.derive.model_names import key_of
 

@@ -17,7 +17,7 @@ from copilog.analysis.sequences import (
     call_order,
     calls_in_order,
 )
-from copilog.store.texts import UNNAMED
+from copilog.store.schema import UNNAMED
 
 _DENIED = "(f.approval IS 'denied' OR f.outcome IS 'denied')"
 _AUTOMATIC = "ifnull(f.approval IN ('setting', 'granted', 'not-needed'), 0)"

@@ -26,23 +26,21 @@ from copilog.cli.common import (
 from copilog.cli.dates import when
 from copilog.cli.json_output import print_json
 from copilog.cli.selection_options import selects
-from copilog.derive.prompts import HISTORIES
 from copilog.diagnostics import Report
 from copilog.errors import UsageError
-from copilog.ingest import discover
-from copilog.sources import Found
 from copilog.store.selection import Selection
 from copilog.store.summary import Summary as Archived
-from copilog.summaries import Summary, last_changed_at, summarise
 
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from copilog.sources import Found
+    from copilog.summaries import Summary
+
 TITLE_WIDTH, NARROWEST = 40, 8  # of a line on a terminal
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 TOLD_MARKS = ("damaged", "headless", "stub", "external", "orphan-edits", "prompts-only", "helpers-only")
-# The JSON fields of every list, and those that only the archive has.
-FIELDS = Summary.__struct_fields__
+# The JSON fields that only the archive has.
 ARCHIVE_FIELDS = ("messages", "is_starred", "labels", "note", "stored_at", "gone_at")
 
 
@@ -98,11 +96,7 @@ def command(
         if archive:
             summaries = archive.list_selected(msgspec.structs.replace(selection, include_empty=True))
         else:
-            founds = list(discover(settings.places(), report=report))
-            if not (in_full or show_all):
-                histories = sum(found.source in HISTORIES for found in founds)
-                founds = [found for found in founds if found.source not in HISTORIES]
-            summaries = _on_disk(settings, founds, in_full, report)
+            summaries, histories = _on_disk(settings, in_full, not (in_full or show_all), report)
         empty = sum(bool(summary.is_empty) for summary in summaries)
         if not show_all:
             summaries = [summary for summary in summaries if not summary.is_empty]
@@ -119,11 +113,13 @@ def command(
 
 
 def _print_json(summaries: Sequence[Summary | Archived]) -> None:
+    from copilog.summaries import Summary
 
+    fields = Summary.__struct_fields__
     rows = [
         {
             name: getattr(summary, name, False)  # read from the archive: `from_index` does not apply
-            for name in (FIELDS if isinstance(summary, Summary) else (*FIELDS, *ARCHIVE_FIELDS))
+            for name in (fields if isinstance(summary, Summary) else (*fields, *ARCHIVE_FIELDS))
         }
         for summary in summaries
     ]
@@ -144,13 +140,21 @@ def _print_summary(shown: int, matching: int, hidden: int, histories: int) -> st
 # --- from the disk ----------------------------------------------------------------------------------------------
 
 
-def _on_disk(settings: Settings, founds: list[Found], in_full: bool, report: Report) -> list[Summary]:
-    summaries = list(_summaries(settings, founds, in_full, report))
+def _on_disk(settings: Settings, in_full: bool, skips_histories: bool, report: Report) -> tuple[list[Summary], int]:
+    """Return what is on the disk, and how many lists of typed prompts were skipped."""
+    from copilog.derive.prompts import HISTORIES
+    from copilog.ingest import discover
+
+    founds = list(discover(settings.places(), report=report))
+    wanted = [found for found in founds if not (skips_histories and found.source in HISTORIES)]
+    summaries = list(_summaries(settings, wanted, in_full, report))
     summaries.sort(key=lambda summary: summary.updated_at or summary.started_at or LONG_AGO, reverse=True)
-    return summaries
+    return summaries, len(founds) - len(wanted)
 
 
 def _summaries(settings: Settings, founds: list[Found], in_full: bool, report: Report) -> Iterator[Summary]:
+    from copilog.summaries import last_changed_at, summarise
+
     founds.sort(key=last_changed_at, reverse=True)
     with settings.progress("reading", len(founds)) as advance:
         for found in founds:

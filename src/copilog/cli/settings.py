@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -129,6 +128,8 @@ def read_config() -> Config:
                 raise UsageError(f"{path}: no such config file (COPILOG_CONFIG names it)") from None
             return Config()
         raise UsageError(f"{path}: the config file {error}") from None
+    import tomllib
+
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from copilog import jsonio, sqliteio
+from copilog import jsonio
 from copilog.definitions.definition import Definition, Scope
 from copilog.definitions.locations import SUFFIXES
 from copilog.errors import BadRecord
@@ -38,6 +38,8 @@ def definitions_in_store(folder: Path) -> Iterator[Definition]:
 
 def definitions_in_file(path: Path) -> list[Definition] | None:
     """Return the agents that one store has, or None if it cannot be read."""
+    from copilog import sqliteio  # here: most folders have no store
+
     try:
         modes = _modes_in(path)
     except (sqliteio.UnreadableDatabase, BadRecord, OSError):
@@ -46,6 +48,8 @@ def definitions_in_file(path: Path) -> list[Definition] | None:
 
 
 def _modes_in(path: Path) -> list[Any]:
+    from copilog import sqliteio
+
     if sqliteio.lacks(path, TABLE, ROWS[0]):  # most stores do, and each copy takes time
         return []
     with sqliteio.open_copy(path) as snapshot:

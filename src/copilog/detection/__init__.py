@@ -6,30 +6,18 @@ tools and the text of the user. What a source recorded is never replaced. docs/a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from copilog.definitions import Definition
-from copilog.detection.agents import custom_agent_of
-from copilog.detection.definition_index import DefinitionIndex
-from copilog.detection.evidence import clues_of
-from copilog.detection.skills import SkillIndex, skills_of
-from copilog.detection.usage import DefinitionUsage, DefinitionUse, usage_of_definitions
-from copilog.model import Conversation
+from copilog.lazy_names import names_on_first_use
+
+if TYPE_CHECKING:
+    from copilog.detection.detecting import detect
+    from copilog.detection.usage import DefinitionUsage, DefinitionUse, usage_of_definitions
 
 __all__ = ["DefinitionUsage", "DefinitionUse", "detect", "usage_of_definitions"]
 
-
-def detect(conversation: Conversation, definitions: Sequence[Definition] = ()) -> None:
-    """Fill in custom agents and skills of all turns. A second call changes nothing."""
-    clues = clues_of(conversation) if conversation.turns else {}
-    turns = [turn for turn in conversation.turns if turn.index in clues or turn.mode is not None or turn.skills]
-    if not turns:
-        return
-    known = DefinitionIndex(definitions)
-    index = SkillIndex(known, conversation.turns, clues)
-    for turn in turns:
-        found = clues.get(turn.index)
-        if turn.custom_agent is None:
-            turn.custom_agent = custom_agent_of(turn, found, known)
-        if found is not None or len(turn.skills) > 1:
-            turn.skills = skills_of(turn, found, index)
+__getattr__ = names_on_first_use(
+    __name__,
+    {"detect": "copilog.detection.detecting"}
+    | dict.fromkeys(("DefinitionUsage", "DefinitionUse", "usage_of_definitions"), "copilog.detection.usage"),
+)

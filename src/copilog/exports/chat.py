@@ -8,16 +8,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from copilog.chat_json.sessions import count_what_is_left_out, export_root, in_order, json_text_of, requests_json
 from copilog.exports.formats import Format, Making
 from copilog.exports.index import Entry
+from copilog.exports.vscode_releases import FIRST_WITHOUT_USER, is_before
 from copilog.model import Conversation
 
+USER = "requesterUsername"
 INDENT = 2  # as VS Code writes it
 FIRST_OF_ROOT = ("responderUsername", "initialLocation")
 FIRST_OF_REQUEST = ("requestId", "timestamp", "message", "variableData", "response")
 
 
-def chat_pieces(conversation: Conversation, left_out: Counter[str]) -> Iterator[str]:
-    """Yield the file, request by request; the order of keys depends on nothing but the keys."""
-    opening = json_text_of(in_order(export_root(conversation), FIRST_OF_ROOT), indent=INDENT).removesuffix("}").rstrip()
+def chat_pieces(conversation: Conversation, left_out: Counter[str], *, names_user: bool = False) -> Iterator[str]:
+    """Yield the file, request by request; the order of keys depends on nothing but the keys.
+
+    `names_user`: for releases that import only what has a field with the user's name; it is empty.
+    """
+    root = {**({USER: ""} if names_user else {}), **export_root(conversation)}
+    opening = json_text_of(in_order(root, FIRST_OF_ROOT), indent=INDENT).removesuffix("}").rstrip()
     yield f'{opening}{"" if opening == "{" else ","}\n  "requests": ['
     is_first = True
     for request in requests_json(conversation, left_out, as_written=True):
@@ -31,9 +37,12 @@ def chat_pieces(conversation: Conversation, left_out: Counter[str]) -> Iterator[
 def _pieces(conversations: Iterable[Conversation], index: Sequence[Entry], making: Making) -> Iterator[str]:  # noqa: ARG001
     for conversation in conversations:
         left_out: Counter[str] = Counter()
-        yield from chat_pieces(conversation, left_out)
+        is_early = is_before(making.options.release, FIRST_WITHOUT_USER)
+        yield from chat_pieces(conversation, left_out, names_user=is_early)
         for what, count in left_out.items():
             making.left_out.add(conversation.id, what, count)
 
 
-FORMAT = Format("chat", "VS Code chat", ".json", "application/json", _pieces, shape="single")
+FORMAT = Format(
+    "chat", "VS Code chat", ".json", "application/json", _pieces, shape="single", options=frozenset({"release"})
+)

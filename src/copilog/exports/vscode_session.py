@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -22,9 +21,9 @@ from copilog.chat_json.sessions import (
     session_id_of,
     session_root,
 )
-from copilog.errors import UsageError
 from copilog.exports.formats import Format, Making
 from copilog.exports.index import Entry
+from copilog.exports.vscode_releases import FIRST_WITH_LOGS, is_before
 from copilog.fields import Json
 from copilog.model import Conversation
 
@@ -32,8 +31,6 @@ SESSIONS = "chatSessions"
 INDEX_KEY = "chat.ChatSessionStore.index"
 INDEX_FILE = f"{INDEX_KEY}.json"
 INDEX_VERSION = 1
-FIRST_WITH_LOGS = (1, 109)  # the release of VS Code that began to write .jsonl
-_RELEASE = re.compile(r"(\d+)\.(\d+)(?:\.\d+)?")
 
 
 def session_text(
@@ -49,7 +46,7 @@ def session_text(
 
 
 def _write_folder(conversations: Iterable[Conversation], folder: Path, making: Making) -> list[Path]:
-    is_log = _writes_logs(making.options.release)
+    is_log = not is_before(making.options.release, FIRST_WITH_LOGS)
     sessions = folder / SESSIONS
     sessions.mkdir(mode=0o700)
     entries: dict[str, Json] = {}
@@ -69,15 +66,6 @@ def _write_folder(conversations: Iterable[Conversation], folder: Path, making: M
         return []
     index = {"version": INDEX_VERSION, "entries": entries}
     return [*paths, _write(folder / INDEX_FILE, json.dumps(index, indent=2, ensure_ascii=False) + "\n")]
-
-
-def _writes_logs(release: str | None) -> bool:
-    if release is None:
-        return True
-    found = _RELEASE.fullmatch(release)
-    if found is None:
-        raise UsageError(f"{release}: not a release of VS Code, such as 1.108")
-    return (int(found[1]), int(found[2])) >= FIRST_WITH_LOGS
 
 
 def _write(path: Path, text: str) -> Path:

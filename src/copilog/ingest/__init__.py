@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from copilog.lazy_names import names_on_first_use
 
 if TYPE_CHECKING:
     from copilog.ingest.containment import contained
@@ -37,14 +39,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _EXPORTS:
-        raise AttributeError(f"module 'copilog.ingest' has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(_EXPORTS[name]), name)
-    globals()[name] = value
-    return value
+__getattr__ = names_on_first_use(__name__, _EXPORTS)
 
 
 def __dir__() -> list[str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from copilog.errors import UsageError
 from copilog.intake.files import refusal
+from copilog.sources.real_paths import RealPaths
 from copilog.sources.root_search import Skipped
-from copilog.sources.roots import Root, StorageFolder, default_roots, is_plain_folder, roots_from
+from copilog.sources.roots import Root, StorageFolder, default_roots, roots_from
 
 
 def find_roots(paths: Sequence[Path] = (), skipped: list[Skipped] | None = None) -> list[Root]:
@@ -42,19 +42,11 @@ class SeenFolders:
 
     def __init__(self) -> None:
         self._real_paths: set[str] = set()
-        self._real: dict[Path, str] = {}  # real paths of their parent folders, which are few
+        self._paths = RealPaths()
 
     def is_new(self, folder: StorageFolder) -> bool:
         """Return whether a folder has not been seen before."""
-        place = self._real_path_of(folder.path)
+        place = self._paths.of(folder.path)
         is_new = place not in self._real_paths
         self._real_paths.add(place)
         return is_new
-
-    def _real_path_of(self, path: Path) -> str:
-        if not is_plain_folder(path):
-            return os.path.realpath(path)
-        above = path.parent
-        if above not in self._real:
-            self._real[above] = os.path.realpath(above)
-        return f"{self._real[above]}{os.sep}{path.name}"

@@ -12,7 +12,6 @@ import platform
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from stat import S_ISDIR
 from typing import Any, Literal
 
 import msgspec
@@ -22,6 +21,7 @@ from copilog.errors import BadFile
 from copilog.intake.files import read_bytes
 from copilog.intake.folders import is_gone, is_open, require_access, unreadable
 from copilog.jsonio import replace_lone_surrogates
+from copilog.sources.real_paths import RealPaths, is_plain_folder
 from copilog.sources.root_search import COPILOT_FOLDERS, RootKind, Skipped, search
 from copilog.uris import uri_parts, uri_to_path, uri_to_string
 
@@ -182,7 +182,7 @@ def _roots_at(path: Path, why: str, skipped: list[Skipped]) -> list[Root]:
     below = [_root(kind, found, _application_of(kind, found), why) for kind, found in search(path, PRODUCTS, skipped)]
     is_root_itself = any(root.path == path for root in below)
     usual = [] if is_root_itself else [root for root in _roots_inside(path, why) if root.exists]
-    roots = _each_once([*usual, *below])
+    roots = list(_by_place([*usual, *below]).values())
     if not roots and _is_folder(path / "User"):
         return [_root("vscode", path, _application_of("vscode", path), why)]
     return roots
@@ -436,9 +436,12 @@ def _with_linked(roots: Iterable[Root]) -> list[Root]:
     Such a target is a root of its own, so that a `User` in a folder of dotfiles is read. Each folder is a root once,
     so a circle of links ends.
     """
-    found = [_at_target(root) for root in _each_once(roots)]
-    known = {_real_path_of(root.path) for root in found}
+    by_place = _by_place(roots)
+    found = [_at_target(root) for root in by_place.values()]
+    known = set(by_place)
     for root in found:  # grows during the loop
+        if not root.exists:
+            continue
         top = os.path.realpath(root.path)
         for name, kind in _LINKED.get(root.kind, {}).items():
             link = root.path / name
@@ -460,11 +463,13 @@ def _real_path_of(path: Path) -> str:
     return os.path.normcase(os.path.realpath(path))
 
 
-def _each_once(roots: Iterable[Root]) -> list[Root]:
+def _by_place(roots: Iterable[Root]) -> dict[str, Root]:
+    """Return the roots by their real paths, each once."""
     by_place: dict[str, Root] = {}
+    paths = RealPaths()
     for root in roots:
-        by_place.setdefault(_real_path_of(root.path), root)
-    return list(by_place.values())
+        by_place.setdefault(os.path.normcase(paths.of(root.path)), root)
+    return by_place
 
 
 def _children(folder: Path) -> list[Path]:
@@ -473,14 +478,6 @@ def _children(folder: Path) -> list[Path]:
         return sorted(folder.iterdir())
     except OSError:
         return []
-
-
-def is_plain_folder(path: Path) -> bool:
-    """Return whether a folder is at its path without links; never certain on Windows, which has many kinds of links."""
-    try:
-        return os.name == "posix" and path.name != ".." and S_ISDIR(os.lstat(path).st_mode)
-    except OSError:
-        return False
 
 
 def _is_folder(path: Path) -> bool:

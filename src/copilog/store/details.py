@@ -43,7 +43,8 @@ from copilog.store.rows import (
     TraceRow,
     TurnRow,
 )
-from copilog.store.texts import UNNAMED, Calls, Texts
+from copilog.store.schema import UNNAMED
+from copilog.store.texts import Calls, Texts
 from copilog.store.times import time_text
 from copilog.text_cache import cached_by_text
 

@@ -75,14 +75,17 @@ def entry_of(conversation: Conversation) -> Entry:
     texts = texts_of(conversation, calls)
     call_rows = details.call_rows(conversation, calls)
     file_edits = list(details.edit_rows(conversation, calls))
+    messages = list(_message_rows(conversation, texts))
+    turns = list(details.turn_rows(conversation, texts))
+    _note_answer_models(turns, messages)
     return Entry(
         id=conversation.id,
         digest=document.digest,
         row=_counted_row(conversation, calls, file_edits, document.digest),
         document=document.data,
         chapters=document.chapters,
-        messages=list(_message_rows(conversation, texts)),
-        turns=list(details.turn_rows(conversation, texts)),
+        messages=messages,
+        turns=turns,
         tool_calls=call_rows,
         file_edits=file_edits,
         usages=list(details.usage_rows(conversation)),
@@ -192,3 +195,13 @@ def _message_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[Me
             *texts[position],
         )
     yield MessageRow(position + 1, "title", None, time_text(conversation.updated_at), None, None, None, *texts[-1])
+
+
+def _note_answer_models(turns: list[TurnRow], messages: list[MessageRow]) -> None:
+    """Set the models of each turn's answers: to find them later, all messages would have to be read."""
+    models: dict[int | None, dict[str, None]] = {}
+    for message in messages:
+        if message.role == "assistant" and message.model is not None and message.parent_call_id is None:
+            models.setdefault(message.turn, {})[message.model] = None
+    for turn in turns:
+        turn.answer_models = _names(models[turn.position]) if turn.position in models else None

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from copilog.derive.models import model_of, model_of_message
 from copilog.model import Conversation, Message, Notice, ToolCall, Turn
 from copilog.store.details import LARGEST_NUMBER
-from copilog.store.texts import UNNAMED, Calls, Texts
+from copilog.store.schema import UNNAMED
+from copilog.store.texts import Calls, Texts
 
 
 class Slot(NamedTuple):

@@ -14,7 +14,6 @@ import re
 import unicodedata
 from collections.abc import Callable
 from datetime import UTC, datetime, tzinfo
-from difflib import get_close_matches
 from functools import partial
 from typing import Literal, NoReturn
 
@@ -314,6 +313,8 @@ class _Parser:
         lower = value.lower()
         if lower in known:
             return Field(name, lower)
+        from difflib import get_close_matches
+
         near = (get_close_matches(lower, known, 1, 0) or known)[0]
         choice = ", ".join(known)
         return self.fail(f"{name}: must be one of {choice}, not {value}", start, self.replaced(start, self.at, near))
@@ -394,6 +395,8 @@ def regex_fault(pattern: str) -> str | None:
 
 def _nearest_field(name: str) -> str | None:
     """Return the most similar field: swapped letters before missing ones."""
+    from difflib import get_close_matches
+
     near = get_close_matches(name, NAMES, 3, NEAR_ENOUGH)
     swapped = (field for field in near if sorted(field) == sorted(name))
     return next(swapped, near[0] if near else None)

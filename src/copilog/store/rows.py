@@ -95,6 +95,7 @@ class TurnRow(Row):
     traces: int
     prompt: int | None
     copied_from: str | None
+    answer_models: str | None = None  # set by `entries`, which knows the models of messages
 
 
 class ToolCallRow(Row):

@@ -17,9 +17,10 @@ DETAIL_TABLES = (
     "queued_prompt",
 )  # fmt: skip
 # Version of the rows that `entries` makes. Rows of an earlier version are rebuilt from the document.
-ROWS_VERSION = 14
+ROWS_VERSION = 15
 # SQL for how a turn ends that was not answered.
 UNANSWERED = "('failed', 'cancelled')"
+UNNAMED = "(unnamed)"  # a sub-agent without a name
 # Views for users and data frames.
 VIEWS = (
     "conversations", "messages", "turns", "tool_calls", "file_edits", "usage", "spending", "prompt_shares", "skills",
@@ -457,6 +458,9 @@ MIGRATIONS: tuple[str, ...] = (
                s.input_at_least, s.output_at_least, s.payer, s.billing, s.has_credits, s.source, s.method, t.superseded
         FROM spend AS s JOIN conversation AS c ON c.rowid = s.conversation
         LEFT JOIN turn AS t ON t.conversation = s.conversation AND t.position = s.turn;
+    """,
+    """
+    ALTER TABLE turn ADD COLUMN answer_models TEXT;        -- JSON list: the models of its answers, not of sub-agents
     """,
 )
 

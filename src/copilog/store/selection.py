@@ -14,7 +14,6 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, tzinfo
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -331,6 +330,8 @@ def raise_unknown(connection: sqlite3.Connection, field: str, value: str, names:
     if connection.execute("SELECT 1 FROM conversation LIMIT 1").fetchone() is None:
         return
     forms = {form: name for name in sorted(names, reverse=True) for form in (_last(name), name.casefold())}
+    from difflib import get_close_matches
+
     near = get_close_matches(_last(value.strip("=*")), forms, MOST_NEAREST * 2, NEAR_ENOUGH)
     nearest = list(dict.fromkeys(forms[form] for form in near))[:MOST_NEAREST]
     raise UnknownName(field, value, nearest or sorted(names)[:MOST_LISTED], is_near=bool(nearest))

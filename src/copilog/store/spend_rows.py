@@ -9,8 +9,8 @@ from copilog.store.details import LARGEST_NUMBER, agent_of
 from copilog.store.message_counts import HELPER, HELPERS, NOWHERE, MessageCounts, Slot
 from copilog.store.payers import Payers
 from copilog.store.rows import SpendRow
+from copilog.store.schema import UNNAMED
 from copilog.store.spreading import evenly, shares_of
-from copilog.store.texts import UNNAMED
 from copilog.store.times import time_text
 
 Method = Literal["recorded", "spread", "estimated"]

@@ -62,13 +62,13 @@ from copilog.model import (
     title_of,
     unnamed_files,
 )
+from copilog.store.schema import UNNAMED
 from copilog.tags import user_text
 
 MAX_CHARACTERS = 1 << 20  # of one part
 BEGINNING = 32  # prefix of a text that is searched first: searching for a long text is slow, comparing it is not
 SKILLS = ("skill", "skill-context")  # attachments that a program adds, with instructions of the user
 SKILL_TAG = "<skill-context"
-UNNAMED = "(unnamed)"  # a sub-agent without a name
 
 
 class Texts(NamedTuple):

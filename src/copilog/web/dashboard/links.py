@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from copilog.analysis.drill_down import FIGURES
+from copilog.store.schema import UNNAMED
 from copilog.store.selection import exactly
-from copilog.store.texts import UNNAMED
 from copilog.web.filters import Filters, library_link, period_of, query_of, with_month_as_period
 
 BEHIND = "/dashboard/conversations"

@@ -56,6 +56,8 @@ def main(arguments: Sequence[str]) -> int:
     judge.add_argument("--case", action="append", help="only cases whose name has this text")
     judge.add_argument("--pictures", type=Path, help="folder for pictures of what is not as expected")
     judge.add_argument("--table", action="store_true", help="write the table of docs/vscode.md")
+    judge.add_argument("--save", type=Path, help="file for the verdicts")
+    judge.add_argument("--load", type=Path, action="append", help="saved verdicts: write their table, run nothing")
     judge.set_defaults(function=_judge)
     imports = commands.add_parser("imports", help="let the Copilot CLI import what copilog exports for it")
     imports.add_argument("folders", nargs="*", type=Path, help="default: the bundled sample")

@@ -15,6 +15,7 @@ from copilog.ingest import read
 
 # An export has no positions of a session's file, and no identity; its parts are counted anew where VS Code drops some.
 NOT_COMPARED = frozenset({"position", "pointer", "traces", "external", "fsPath", "_sep"})
+LOST = re.compile("became None$")
 NOTHING = re.compile("^None became")
 UNMARKED = "without the editing state beside a session, VS Code takes the mark from a turn that was undone"
 NEWER = "the release does not know the field"
@@ -35,7 +36,6 @@ class Known(NamedTuple):
 KNOWN = (
     Known(COMPUTED, re.compile(r"turns\.(duration|timing\.(generated_ms|responded_at|completed_at)).*")),
     Known(COMPUTED, re.compile(r"(messages\.(created_at|parts<terminal>\.started_at))|turns\.timing\.\w+"), NOTHING),
-    Known(NEWER, re.compile(r"messages\.created_at"), re.compile("None$"), until="1.110.0"),
     Known(UNMARKED, re.compile(r"turns\.(is_undone|superseded|undone_from|extra\.shouldBeRemovedOnSend)")),
     Known(UNMARKED, re.compile(r"turns\.extra"), re.compile("shouldBe")),
     Known("VS Code has no reasons for votes any more", re.compile(r"turns\.vote\.reason")),
@@ -46,7 +46,10 @@ KNOWN = (
     Known(RENAMED, re.compile(r"turns\.agent.*|messages\.parts<attachment>\.(extra\.values|native|text)")),
     Known(RENAMED, re.compile(r"messages\.parts<text>\.(native|extra\.content)"), re.compile("markdown|isTrusted")),
     Known(UNKNOWN, re.compile(r"turns\.extra"), re.compile("provider|responseErrorDetails")),
-    Known(NEWER, re.compile(r"turns\.(mode|usage|ran_model|custom_agent).*|messages\.mode"), until="1.110.0"),
+    Known(
+        NEWER, re.compile(r"turns\.(extra|mode|usage|ran_model|custom_agent|is_|system_label).*"), LOST, until="1.110.0"
+    ),
+    Known(NEWER, re.compile(r"messages\.(mode|created_at|parts<mention>\.(notes|extra)).*"), LOST, until="1.110.0"),
 )
 FILTERED = "voiceProgress"  # VS Code leaves such parts out
 OF_READING = ("written", "responseMarkdownInfo")  # what an export's reader keeps, what VS Code computes
@@ -72,12 +75,13 @@ def differences_of(session: Path, exported: str, version: str) -> list[Differenc
     for name in ("turns", "messages"):
         old, new = (_compared(getattr(each, name)) for each in (before, after))
         for field, example in _differences(old, new, name):
-            reason = _reason_for(field, example, version)
+            reason = reason_for(field, example, version)
             found.setdefault((field, reason), Difference(field=field, example=example, reason=reason)).count += 1
     return list(found.values())
 
 
-def _reason_for(field: str, example: str, version: str) -> str | None:
+def reason_for(field: str, example: str, version: str) -> str | None:
+    """Return why VS Code itself changes a field, if it is known to."""
     for known in KNOWN:
         applies = known.until is None or version_key(version) <= version_key(known.until)
         if applies and known.fields.fullmatch(field) and known.change.search(example):

@@ -7,7 +7,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from conformance.judge_cases import Case, all_cases, one_of_each_kind
+import msgspec
+
+from conformance.judge_cases import all_cases, one_of_each_kind
+from conformance.judge_equal import reason_for
 from conformance.judging import Verdict, judge
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "vscode.md"
@@ -18,10 +21,14 @@ MOST_SHOWN = 12
 
 def judge_and_report(versions: Sequence[str], given: argparse.Namespace) -> int:
     """Judge with each version, print what is not as expected, and return the exit status."""
+    if given.load:
+        found: dict[str, list[Verdict]] = _loaded(given.load)
+        write_table(found)
+        return _status(found)
     cases = one_of_each_kind() if given.ci else all_cases()
     if given.case:
         cases = [case for case in cases if any(text in case.name for text in given.case)]
-    found: dict[str, list[Verdict]] = {}
+    found = {}
     for version in versions:
         found[version] = []
         for verdict in judge(version, cases, pictures=given.pictures):
@@ -29,9 +36,27 @@ def judge_and_report(versions: Sequence[str], given: argparse.Namespace) -> int:
             for line in lines_of(verdict):
                 print(line, flush=True)
         print(summary_of(version, found[version]), flush=True)
+    if given.save:
+        given.save.write_bytes(msgspec.json.encode(found))
     if given.table:
-        write_table(found, cases)
+        write_table(found)
+    return _status(found)
+
+
+def _status(found: Mapping[str, Sequence[Verdict]]) -> int:
     return 0 if all(verdict.is_good for verdicts in found.values() for verdict in verdicts) else 1
+
+
+def _loaded(paths: Sequence[Path]) -> dict[str, list[Verdict]]:
+    """Return the verdicts of earlier runs, explained by what is known now."""
+    found: dict[str, list[Verdict]] = {}
+    for path in paths:
+        found |= msgspec.json.decode(path.read_bytes(), type=dict[str, list[Verdict]])
+    for version, verdicts in found.items():
+        for verdict in verdicts:
+            for each in verdict.exported:
+                each.reason = reason_for(each.field, each.example, version)
+    return found
 
 
 def lines_of(verdict: Verdict) -> Iterator[str]:
@@ -52,12 +77,11 @@ def summary_of(version: str, verdicts: Sequence[Verdict]) -> str:
 # --- the table ------------------------------------------------------------------------------------------------------
 
 
-def write_table(found: Mapping[str, Sequence[Verdict]], cases: Sequence[Case]) -> None:
+def write_table(found: Mapping[str, Sequence[Verdict]]) -> None:
     """Write the table into the document, between its marks."""
     text = DOCUMENT.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]
-    assert len(cases)
     DOCUMENT.write_text(f"{before}{BEGIN}\n{table_of(found)}\n{END}{after}", encoding="utf-8")
 
 

@@ -6,8 +6,11 @@ import json
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from conformance import judge_report
+from conformance.commands import main
 from conformance.judge_cases import ODD, Case, all_cases, odd_cases, one_of_each_kind
 from conformance.judge_equal import COMPUTED, NEWER, Difference, differences_of
 from conformance.judge_expected import NOT_DRAWN, lines_of, missing_from
@@ -153,6 +156,22 @@ def test_the_table_counts_by_kind_and_tells_what_is_wrong() -> None:
     assert f"| 1.0 | {COMPUTED} | `turns.duration` | 1 |" in text
     assert "| 1.0 | a \\| b | chat: not imported: it says no |" in text
     assert "Nothing else differs." in table_of({"1.0": [good]})
+
+
+def test_saved_verdicts_are_explained_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = tmp_path / "vscode.md"
+    document.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
+    monkeypatch.setattr(judge_report, "DOCUMENT", document)
+    verdict = Verdict(kind="odd", name="one", exported=[Difference(field="turns.duration", example="1 became 2")])
+    saved = tmp_path / "saved.json"
+    saved.write_bytes(msgspec.json.encode({NEWEST: [verdict]}))
+
+    assert main(["judge", "--load", str(saved)]) == 0
+
+    text = document.read_text(encoding="utf-8")
+    assert COMPUTED in text
+    assert "old" not in text
+    assert text.startswith("before\n") and text.endswith("\nafter\n")
 
 
 def test_the_document_has_a_table_of_two_generations() -> None:

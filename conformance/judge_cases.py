@@ -349,6 +349,21 @@ def _attached() -> list[_Parts]:
     return [_Parts(_ask("Look at all of these.", *parts), [Text(text="Five things are attached.")])]
 
 
+def _addresses() -> list[_Parts]:
+    uris = [
+        "untitled:Untitled-1",
+        "vscode-remote://ssh-remote%2Bharbour/home/ana/a%20b.py",
+        "git:/home/ana/lamp.py?%7B%22ref%22%3A%22HEAD%22%7D",
+        "file:////server/share/fog.py",
+        "https://example.com/lamp?colour=red#top",
+        "vscode-notebook-cell:/home/ana/tides.ipynb#W0sZmlsZQ%3D%3D",
+    ]
+    files: list[AnyPart] = [Attachment(type="file", place=Place(uri=uri)) for uri in uris]
+    windows = Attachment(type="file", place=Place(path="C:\\sea\\lamp.py"))
+    share = Attachment(type="file", place=Place(path="\\\\server\\share\\fog.py"))
+    return [_Parts(_ask("Look everywhere.", *files, windows, share), [Text(text="Nothing there.")])]
+
+
 def _only_tools() -> list[_Parts]:
     calls = [_call(name, number) for number, name in enumerate(("view", "glob", "grep", "view"))]
     return [_Parts(_ask("Say nothing, only work."), list(calls), [_result(call, "") for call in calls])]
@@ -385,6 +400,7 @@ ODD: dict[str, Maker] = {
     "many turns": _many_turns,
     "long answer": _long_answer,
     "attachments": _attached,
+    "addresses": _addresses,
     "only tools": _only_tools,
     "strange ids": _strange_ids,
 }

@@ -171,7 +171,8 @@ def test_saved_verdicts_are_explained_anew(tmp_path: Path, monkeypatch: pytest.M
     text = document.read_text(encoding="utf-8")
     assert COMPUTED in text
     assert "old" not in text
-    assert text.startswith("before\n") and text.endswith("\nafter\n")
+    assert text.startswith("before\n")
+    assert text.endswith("\nafter\n")
 
 
 def test_the_document_has_a_table_of_two_generations() -> None:

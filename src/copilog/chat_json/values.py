@@ -21,8 +21,16 @@ def uri_json(uri: str) -> Json | str:
     parts = uri_parts(uri)
     if parts is None:
         return uri
-    fields = {"authority": parts.authority, "path": parts.path, "query": parts.query, "fragment": parts.fragment}
+    path = _valid_path(parts.path, has_authority=bool(parts.authority))
+    fields = {"authority": parts.authority, "path": path, "query": parts.query, "fragment": parts.fragment}
     return {"$mid": URI, **{name: text for name, text in fields.items() if text}, "scheme": parts.scheme}
+
+
+def _valid_path(path: str, *, has_authority: bool) -> str:
+    """Return a path that VS Code takes: one URI that it does not take makes it refuse a whole chat."""
+    if has_authority:
+        return path if path.startswith("/") or not path else f"/{path}"
+    return f"/{path.lstrip('/')}" if path.startswith("//") else path
 
 
 def path_json(path: str) -> Json | str:

@@ -49,7 +49,8 @@ KNOWN = (
     Known(
         NEWER, re.compile(r"turns\.(extra|mode|usage|ran_model|custom_agent|is_|system_label).*"), LOST, until="1.110.0"
     ),
-    Known(NEWER, re.compile(r"messages\.(mode|created_at|parts<mention>\.(notes|extra)).*"), LOST, until="1.110.0"),
+    Known(NEWER, re.compile(r"turns\.(mode|ran_model)\..*|messages\.mode"), until="1.110.0"),
+    Known(NEWER, re.compile(r"messages\.(created_at|parts<mention>\.(notes|extra)).*"), LOST, until="1.110.0"),
 )
 FILTERED = "voiceProgress"  # VS Code leaves such parts out
 OF_READING = ("written", "responseMarkdownInfo")  # what an export's reader keeps, what VS Code computes

@@ -15,6 +15,7 @@ VIEWPORT = ViewportSize(width=1500, height=2600)  # high: a list only has the ro
 FRAME_MS = 100
 SETTLE_MS = 400  # in which a row that was opened is drawn
 LOOK_MS = 20_000
+SAME_MS = 10_000  # in which another session is shown; the same text may be in two of them
 MOST_SCROLLS = 400
 MOST_OPENINGS = 12
 CHAT_FILE = "chat.json"  # the name that VS Code's dialogs suggest
@@ -191,12 +192,12 @@ class JudgePage:
             self._page.keyboard.press("Escape")
         raise RefusedError(f"{KEYS[key]} opened no dialog")
 
-    def _wait_for_chat(self, chat: str, *, is_empty: bool, was: int = 0) -> None:
+    def _wait_for_chat(self, chat: str, *, is_empty: bool) -> None:
         """Wait until a chat shows something."""
         self._chat = chat
         wanted = self._page.locator(chat if is_empty else f"{chat} .interactive-item-container")
         for _ in range(LOOK_MS // FRAME_MS):
-            if wanted.count() and (not was or self._page.locator(SESSION).count()):
+            if wanted.count():
                 self._page.wait_for_timeout(SETTLE_MS)
                 return
             if (dialog := self._dialog()) is not None:
@@ -225,9 +226,17 @@ class JudgePage:
         row = self._listed(title)
         if row is None:
             raise RefusedError("is not listed")
-        before = self._page.locator(f"{SIDE} .interactive-item-container").count()
+        before = self._side_text()
         row.click()
-        self._wait_for_chat(SIDE, is_empty=False, was=before)
+        self._wait_for_chat(SIDE, is_empty=False)
+        for _ in range(SAME_MS // FRAME_MS):  # until then, it may be the session that was open before
+            if self._side_text() != before:
+                break
+            self._page.wait_for_timeout(FRAME_MS)
+        self._page.wait_for_timeout(SETTLE_MS)
+
+    def _side_text(self) -> str:
+        return "\n".join(self._page.locator(f"{SIDE} .interactive-item-container").all_inner_texts())
 
     def show_sessions(self) -> None:
         """Show the list of sessions, with everything that is folded."""
@@ -261,8 +270,11 @@ class JudgePage:
         """Scroll down, and return whether that has moved anything."""
         before = element.evaluate(TOPS)
         element.evaluate(WHEEL, VIEWPORT["height"] // 2)
-        self._page.wait_for_timeout(2 * FRAME_MS)
-        return bool(element.evaluate(TOPS) != before)
+        for _ in range(MOST_OPENINGS):
+            self._page.wait_for_timeout(FRAME_MS)
+            if element.evaluate(TOPS) != before:
+                return True
+        return False
 
     # --- the screen -------------------------------------------------------------------------------------------------
 

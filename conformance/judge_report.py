@@ -48,10 +48,12 @@ def _status(found: Mapping[str, Sequence[Verdict]]) -> int:
 
 
 def _loaded(paths: Sequence[Path]) -> dict[str, list[Verdict]]:
-    """Return the verdicts of earlier runs, explained by what is known now."""
-    found: dict[str, list[Verdict]] = {}
+    """Return the verdicts of earlier runs, explained by what is known now; a later one on a conversation counts."""
+    latest: dict[str, dict[str, Verdict]] = {}
     for path in paths:
-        found |= msgspec.json.decode(path.read_bytes(), type=dict[str, list[Verdict]])
+        for version, verdicts in msgspec.json.decode(path.read_bytes(), type=dict[str, list[Verdict]]).items():
+            latest.setdefault(version, {}).update({f"{each.kind}: {each.name}": each for each in verdicts})
+    found = {version: list(verdicts.values()) for version, verdicts in latest.items()}
     for version, verdicts in found.items():
         for verdict in verdicts:
             for each in verdict.exported:

@@ -30,7 +30,7 @@ import copilog
 from copilog.analysis.estimates import Sample, calibrate, estimate, recorded_calls, sample_of
 from copilog.analysis.prices import PriceTable, price_table
 from copilog.derive.estimating import Calibration, Range
-from copilog.derive.model_calls import Replay, replayed
+from copilog.derive.replayed_calls import Replay, replayed
 from copilog.model import Conversation, Notice
 
 DAY = "2026-06-01"  # of the prices

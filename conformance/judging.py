@@ -25,6 +25,7 @@ from copilog.exports.chat import chat_pieces
 from copilog.exports.vscode_session import INDEX_KEY, SESSIONS, session_text
 from copilog.model import title_of
 
+MOST_SESSIONS = 40  # placed at a time: VS Code 1.110 keeps 50 in its index
 TRIES = 2  # of a file that is refused: a busy machine may be slow to show it
 
 
@@ -77,15 +78,20 @@ class _Judge:
             self._page.open()
             verdicts = [self._judge_chat(case) for case in cases]
             self._page.close_editors()
-            self._page.leave()
-            self._place_sessions(cases)
-            self._page.open()
-            self._page.show_sessions()
-            for case, verdict in zip(cases, verdicts, strict=True):
-                began = time.monotonic()
-                self._judge_session(case, verdict)
-                verdict.seconds = round(verdict.seconds + time.monotonic() - began, 1)
-                yield verdict
+            for first in range(0, len(cases), MOST_SESSIONS):
+                some = slice(first, first + MOST_SESSIONS)
+                yield from self._judge_sessions(cases[some], verdicts[some])
+
+    def _judge_sessions(self, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> Iterator[Verdict]:
+        self._page.leave()
+        self._place_sessions(cases)
+        self._page.open()
+        self._page.show_sessions()
+        for case, verdict in zip(cases, verdicts, strict=True):
+            began = time.monotonic()
+            self._judge_session(case, verdict)
+            verdict.seconds = round(verdict.seconds + time.monotonic() - began, 1)
+            yield verdict
 
     # --- chats ------------------------------------------------------------------------------------------------------
 

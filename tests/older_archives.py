@@ -6,7 +6,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from copilog.store.schema import APPLICATION_ID, MIGRATIONS
+from copilog.store.migrations import MIGRATIONS
+from copilog.store.schema import APPLICATION_ID
 
 
 def make_older(path: Path, version: int) -> None:

@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "copilog"
 
 FOUNDATIONS = {
     "model", "errors", "diagnostics", "jsonio", "sqliteio", "tags", "textdiff", "atomic_files", "text_cache",
-    "derive", "intake", "fields", "uris", "version", "lazy_names", "chat_json",
+    "derive", "intake", "fields", "uris", "version", "lazy_names", "patterns", "chat_json",
 }  # fmt: skip
 ANYTHING = {"*"}
 MAY_IMPORT: dict[str, set[str]] = {
@@ -27,6 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "textdiff": {"model", "errors"},
     "atomic_files": {"model", "errors"},
     "text_cache": {"model", "errors"},
+    "patterns": {"model", "errors"},
     "intake": {"model", "errors", "diagnostics", "jsonio"},
     "lazy_names": set(),
     "derive": {"model", "errors", "textdiff", "text_cache", "lazy_names"},
@@ -40,21 +41,21 @@ MAY_IMPORT: dict[str, set[str]] = {
     "detection": FOUNDATIONS | {"definitions"},
     "view": FOUNDATIONS,
     "render": FOUNDATIONS | {"analysis", "view"},
-    "writers": FOUNDATIONS | {"view", "render", "redact"},
+    "writers": FOUNDATIONS | {"view", "render"},
     "engine": FOUNDATIONS,
     "trajectory": FOUNDATIONS,
     "trajectory_compare": FOUNDATIONS,
-    "redact": FOUNDATIONS,
+    "redaction": FOUNDATIONS,
     "telemetry": FOUNDATIONS | {"engine", "trajectory"},
     "store": FOUNDATIONS,
     "analysis": FOUNDATIONS | {"store", "definitions", "detection"},
     "ingest": FOUNDATIONS
     | {"sources", "identity", "similarity", "detection", "definitions", "store", "engine", "telemetry", "trajectory"},
     "summaries": FOUNDATIONS | {"sources", "ingest"},
-    "exports": FOUNDATIONS | {"trajectory", "view", "writers", "render", "redact", "store", "analysis"},
-    "digest": FOUNDATIONS | {"trajectory", "view", "writers", "redact", "store", "analysis"},
+    "exports": FOUNDATIONS | {"trajectory", "view", "writers", "render", "redaction", "store", "analysis"},
+    "digest": FOUNDATIONS | {"trajectory", "view", "writers", "redaction", "store", "analysis"},
     "recover": FOUNDATIONS | {"sources", "identity", "store", "exports"},
-    "mcp": FOUNDATIONS | {"store", "analysis", "view", "writers"},
+    "mcp": FOUNDATIONS | {"store", "analysis", "view", "writers", "redaction"},
     "sample": set(),
     "web": ANYTHING,
     "cli": ANYTHING,

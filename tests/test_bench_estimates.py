@@ -61,7 +61,7 @@ def test_a_session_is_compared_with_what_it_recorded(made_up: Path, tmp_path: Pa
     assert all(row.is_inside for row in rows)
 
 
-def test_the_session_under_test_tells_no_parameter(made_up: Path) -> None:
+def test_the_session_under_test_is_not_used_for_parameters(made_up: Path) -> None:
     write_session(
         made_up / "homes" / "03" / ".copilot" / "session-state" / "d" / "events.jsonl", 10**6, systemTokens=10**6
     )

@@ -122,7 +122,7 @@ def test_a_larger_archive_has_every_row_again_a_month_earlier(tmp_path: Path) ->
 # --- the contenders -------------------------------------------------------------------------------------------------
 
 
-def test_both_tell_the_tokens_of_summaries() -> None:
+def test_both_record_the_tokens_of_summaries() -> None:
     rows = [
         {"source": "session.shutdown", "input": 40, "output": 2},
         {"source": "replayed calls", "input": 7, "output": 7},
@@ -147,7 +147,7 @@ def test_the_program_of_ccusage_is_also_run_as_npm_starts_it(tmp_path: Path, mon
     assert started == [str(node), str(script)]
 
 
-def test_without_npm_it_is_said_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_npm_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
 
     with pytest.raises(FailedError, match="npm is not installed"):
@@ -193,7 +193,7 @@ def test_without_ccusage_the_numbers_of_copilog_stand_alone(tmp_path: Path) -> N
     assert "What these numbers do not show" in printed
 
 
-def test_the_report_tells_the_ratio_and_how_each_section_grows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_has_the_ratio_and_the_growth_of_each_section(capsys: pytest.CaptureFixture[str]) -> None:
     times = {"seconds": 0.4, "median_seconds": 0.5, "cpu_seconds": 0.3}
     told = {"conversations": 2, "tokens": 42}
     measured: dict[str, Any] = {

@@ -66,7 +66,7 @@ def test_show_superseded_shows_them_in_their_place_with_the_reason() -> None:
     assert "--superseded" not in text
 
 
-def test_what_supersedes_a_turn_is_said_once() -> None:
+def test_the_reason_why_a_turn_no_longer_counts_is_shown_once() -> None:
     undone = conversation(is_undone=True, superseded="undone")
     hidden = conversation(is_hidden=True, superseded="hidden")
 
@@ -237,7 +237,7 @@ def test_agents_find_superseded_turns_only_by_name(archive: Archive) -> None:
     assert (hit.turn, hit.superseded) == (2, "removed")
 
 
-def test_agents_are_told_which_branch_a_turn_is_of() -> None:
+def test_agents_get_the_branch_of_a_turn() -> None:
     reader = Reader(branched_conversation())
     headings = re.findall(r"^## .*$", reader.window(reader.at_turn(1), 20_000).text, re.MULTILINE)
 
@@ -257,7 +257,7 @@ def test_positions_of_messages_are_those_that_search_gives(archive: Archive) -> 
     assert PROMPTS[4] in answer.text
 
 
-def test_agents_are_told_usage_and_files_without_superseded_turns(archive: Archive) -> None:
+def test_agents_get_usage_and_files_without_superseded_turns(archive: Archive) -> None:
     usage = questions.get_usage(archive, None, Selection())
     [work] = questions.work_on_file(archive, "tide2.py", 10).work
 

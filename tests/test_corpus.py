@@ -34,7 +34,7 @@ def test_no_reader_breaks(ledgers: list[Ledger], monkeypatch: pytest.MonkeyPatch
     assert [ledger.diagnostics() for ledger in contained] == [ledger.diagnostics() for ledger in ledgers]
 
 
-def test_the_kinds_that_nobody_has_described_are_known(ledgers: list[Ledger]) -> None:
+def test_all_undescribed_kinds_are_listed(ledgers: list[Ledger]) -> None:
     kinds: Counter[str] = Counter()
     for ledger in ledgers:
         kinds.update(ledger.unknown)

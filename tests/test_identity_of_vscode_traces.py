@@ -8,8 +8,6 @@ from itertools import permutations
 import pytest
 
 from copilog.identity import merge
-from copilog.identity.edits import UNDONE_REQUESTS
-from copilog.identity.superseding import LEFT_OUT as MARK
 from copilog.model import (
     Conversation,
     Message,
@@ -21,8 +19,7 @@ from copilog.model import (
     Turn,
     prose_of,
 )
-from copilog.sources.extension.span_trees import LEFT_OUT
-from copilog.sources.vscode.editing import UNDONE_REQUESTS as WRITTEN
+from copilog.model.recorded_names import LEFT_OUT, UNDONE_REQUESTS
 from tests.trace_builders import LOG, NOON, STORAGE
 
 ASKED = "Say it again"  # too short to tell turns apart by itself
@@ -68,7 +65,6 @@ def test_a_turn_missing_in_the_session_and_in_later_prompts_is_superseded(order:
     traces = replaced()
     made = merge([traces[number] for number in order])
 
-    assert MARK == LEFT_OUT
     assert reasons_and_answers(made) == [("absent", ["The first answer"]), (None, ["The second answer"])]
 
 
@@ -98,7 +94,6 @@ def test_last_turns_before_which_the_history_of_edits_was_rewound_are_undone() -
     def reasons(*undone: str) -> list[str | None]:
         return [reason for reason, _ in reasons_and_answers(merge([session(*turns), history(*undone)]))]
 
-    assert WRITTEN == UNDONE_REQUESTS
     assert reasons("r2") == [None, None, "undone"]
     assert reasons("r1", "r2") == [None, "undone", "undone"]
     assert reasons("r1") == [None, None, None]  # a later turn that counts: the history is older than the session

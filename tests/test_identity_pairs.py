@@ -14,8 +14,8 @@ from typing import NamedTuple
 import pytest
 
 from copilog.identity import copy_of, merge
-from copilog.identity.superseding import LEFT_OUT
 from copilog.model import Conversation, Message, Notice, Provenance, Text, ToolCall, Turn, prose_of
+from copilog.model.recorded_names import LEFT_OUT
 from tests.trace_builders import ELSEWHERE, FILE, LOG, NOON, STORAGE, trace
 
 PAGE = Path(__file__).parent.parent / "docs" / "identity.md"
@@ -60,7 +60,10 @@ def headless(conversation: Conversation) -> Conversation:
 
 def rewound(conversation: Conversation, after: int) -> Conversation:
     notice = Message(
-        role="system", turn=after, parts=[Notice(topic="info", text="Rewound", data={"infoType": "rewind"})]
+        role="system",
+        turn=after if after >= 0 else None,
+        created_at=NOON + timedelta(days=1),
+        parts=[Notice(topic="info", text="Rewound", data={"infoType": "rewind"})],
     )
     place = next((at for at, one in enumerate(conversation.messages) if (one.turn or 0) > after), None)
     conversation.messages.insert(place if place is not None else len(conversation.messages), notice)
@@ -162,6 +165,8 @@ PAIRS = [
          lambda: [cli(1, 3), retold("store-row", "session-store", 1, 2, 3)], "1 2 3"),
     Pair("CLI log with a rewind, session store with the turn that was rewound",
          lambda: [rewound(cli(1, 3), 0), retold("store-row", "session-store", 1, 2, 3)], "1 2~rewound 3"),
+    Pair("CLI log that was rewound to its beginning, session store with its turns",
+         lambda: [rewound(cli(), -1), retold("store-row", "session-store", 1, 2)], "1~rewound 2~rewound"),
     Pair("CLI log with a rewind, copy of the log from before it",
          lambda: [rewound(cli(1, 4), 0), cli(1, 2, 3, home="/backup/.copilot")], "1 2~rewound 3~rewound 4"),
     Pair("two copies of a CLI session that both continued",

@@ -162,7 +162,7 @@ def test_sessions_are_read_whole_while_they_are_written(tmp_path: Path, private_
     assert list(private_temp.iterdir()) == []
 
 
-def test_rows_of_the_store_of_vscode_are_of_one_moment(tmp_path: Path, private_temp: Path) -> None:
+def test_rows_of_the_store_of_vscode_are_a_consistent_snapshot(tmp_path: Path, private_temp: Path) -> None:
     state, source = make_state(tmp_path), VSCodeState()
     seen: set[str | None] = set()
     with writer(WRITE_STATE, state, INDEX, TRANSFERS) as process:
@@ -184,7 +184,7 @@ def test_rows_of_the_store_of_vscode_are_of_one_moment(tmp_path: Path, private_t
     ("name", "script", "source"),
     [("session-store.db", WRITE_SESSIONS, SessionStore()), ("state.vscdb", WRITE_STATE, VSCodeState())],
 )
-def test_nothing_changes_beside_a_writer_that_stands_still_or_is_gone(
+def test_nothing_changes_while_a_writer_is_suspended_or_has_ended(
     name: str, script: str, source: Source, tmp_path: Path
 ) -> None:
     path = make_store(tmp_path) if name == "session-store.db" else make_state(tmp_path)

@@ -71,7 +71,7 @@ def forget_origins(path: Path) -> None:
 
 @pytest.mark.parametrize("is_old", [False, True])
 @pytest.mark.parametrize("command", [("list",), ("search", "question"), ("stats",), ("scan",), ("export", "last")])
-def test_this_machine_is_not_poured_into_an_archive_of_another(
+def test_an_archive_of_another_home_is_not_updated_from_this_machine(
     other: Path, yours: Home, command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_old: bool
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -83,6 +83,29 @@ def test_this_machine_is_not_poured_into_an_archive_of_another(
 
     assert listed("--archive", other, "--no-scan") == {YOURS, BACKUP}
     assert listed() == {MINE}
+
+
+@pytest.mark.parametrize("command", [("list",), ("search", "question"), ("stats",), ("scan",), ("export", "last")])
+def test_an_archive_of_another_home_in_the_environment_is_not_updated_from_this_machine(
+    other: Path, yours: Home, command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COPILOG_ARCHIVE", str(other))
+    yours.add(yours.workspace(2), session(BACKUP, "A later question"))
+
+    assert run(*command).code == 0
+
+    assert listed("--no-scan") == {YOURS, BACKUP}
+
+
+def test_a_new_archive_that_the_environment_names_is_made_from_this_machine(
+    tmp_path: Path, mine: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COPILOG_ARCHIVE", str(tmp_path / "new.db"))
+    assert listed() == {MINE}
+    mine.add(mine.workspace(2), session(BACKUP, "A later question"))
+
+    assert listed() == {MINE, BACKUP}
 
 
 def test_an_archive_of_this_machine_is_updated_from_it(tmp_path: Path, mine: Home) -> None:

@@ -26,8 +26,8 @@ from copilog.ingest.footprints import Look
 from copilog.ingest.scan_result import ScanResult
 from copilog.ingest.scanning import scan
 from copilog.ingest.spool import Spool
-from copilog.intake.files import read_bytes
 from copilog.intake.folders import entries_in
+from copilog.intake.long_documents import DocumentText, document_text
 from copilog.sample import home as sample_home
 from copilog.sources import Found
 from copilog.store.archive import Archive
@@ -113,13 +113,13 @@ def test_a_conversation_outlives_its_file(archive: Archive, home: Home) -> None:
 def test_a_file_that_could_not_be_read_is_tried_again(
     archive: Archive, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(path: Path) -> bytes:
+    def refuse(path: Path) -> DocumentText:
         if path.name == "session-1.json":
             raise BadFile("cannot be read: Permission denied", "unreadable")
-        return read_bytes(path)
+        return document_text(path)
 
     with monkeypatch.context() as patched:
-        patched.setattr("copilog.sources.documents.read_bytes", refuse)
+        patched.setattr("copilog.sources.documents.document_text", refuse)
         assert (scanned(archive, home).new, scanned(archive, home).new) == (2, 0)
 
     assert scanned(archive, home).new_ids == ["vscode:session-1"]

@@ -1,11 +1,11 @@
-"""Answers that are kept, and those that are not."""
+"""Results that are cached, results that are not, and equal texts that are in memory once."""
 
 from __future__ import annotations
 
 import gc
 import weakref
 
-from copilog.text_cache import LONGEST_TEXT, cached_by_text
+from copilog.text_cache import LONGEST_TEXT, SharedTexts, cached_by_text
 
 
 class Name(str):
@@ -38,3 +38,14 @@ def test_a_result_for_a_long_text_is_not_cached() -> None:
     del short, long
     gc.collect()
     assert [reference() is None for reference in watched] == [False, True]
+
+
+def test_long_texts_of_a_json_value_become_those_that_are_in_memory_already() -> None:
+    text = "long " * 100
+    shared = SharedTexts([text, "short"])
+
+    value = shared.share_in({"a": ["".join(["long "] * 100), 1, None, "another"], "b": {"c": "".join(["long "] * 100)}})
+
+    assert value == {"a": [text, 1, None, "another"], "b": {"c": text}}
+    assert value["a"][0] is text
+    assert value["b"]["c"] is text

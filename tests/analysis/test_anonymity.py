@@ -78,7 +78,7 @@ def secrets_for(kind: Any, numbers: Iterator[int]) -> Any:
 OUR_OWN = {
     "totals.sources.name", "tokens.origins.source", "tokens.origins.method", "tokens.prices.source",
     "tokens.prices.date", "tokens.prices.models.values", "time.by_day.name", "time.by_weekday.name",
-    "time.by_hour.name",
+    "time.by_hour.name", "tokens.calibration.name",
 }  # fmt: skip
 
 

@@ -26,13 +26,28 @@ from typing import Any
 import pytest
 
 from copilog.analysis.figures import SpendRow, TokensSection
+from copilog.analysis.periods import before_label
 from copilog.analysis.plans import LongPrice, OwnPrice, Plan
 from copilog.analysis.prices import PricedModel, PriceTable, UnitPrice, price_table
 from copilog.analysis.selection import Selection, choose
 from copilog.analysis.tokens import as_if, tokens
 from copilog.errors import UsageError
-from copilog.model import Conversation, Message, Model, Text, Timing, Turn, TurnError, Usage, Workspace
+from copilog.model import (
+    Conversation,
+    Message,
+    Model,
+    Round,
+    SubAgent,
+    Text,
+    Timing,
+    ToolCall,
+    Turn,
+    TurnError,
+    Usage,
+    Workspace,
+)
 from copilog.store.archive import Archive
+from tests.sources.cli_builders import Log, read_cleanly
 from tests.stored import concluded_entry
 
 GPT = PricedModel(name="x/gpt-5", prices=[UnitPrice(input=2, output=10, cache_read=0.2, cache_write=2)])
@@ -217,6 +232,18 @@ def test_outcomes_of_turns(measured: Any) -> None:
     assert rows["failed"].credits == 3
 
 
+def test_credits_of_turns_that_were_asked_again_are_apart_in_each_month(measured: Any) -> None:
+    section = measured(Plan(prices={"odd": OwnPrice(input=100, output=1_000)}))
+
+    # Turns 5 and 6: 10 in at 100 dollars and 1 out at 1,000 are 0.002 dollars or 0.2 credits each. Turn 5 was repeated.
+    june = {row.of: (row.recorded, row.computed) for row in section.credits.outcomes if row.name == "2026-06"}
+    assert june == {
+        "failed or cancelled": (3, None),
+        "asked again": (None, pytest.approx(0.2)),
+        "unknown": (None, pytest.approx(48.2)),
+    }
+
+
 def test_repositories_and_branches(measured: Any) -> None:
     section = measured()
 
@@ -271,12 +298,101 @@ def test_model_may_have_the_prices_of_another(measured: Any) -> None:
     assert by_name(section.by_model)["odd"].dollars == (20 * 2 + 2 * 10) / 1e6
 
 
-def test_long_prompts_have_a_price_of_their_own(measured: Any) -> None:
-    longer = LongPrice(above=200_000, input=4, output=20, cache_read=0.4)
-    section = measured(Plan(prices={"gpt-5": OwnPrice(long=longer)}))
+LONG = Plan(prices={"gpt-5": OwnPrice(long=LongPrice(above=200_000, input=4, output=20, cache_read=0.4))})
 
-    assert section.by_turn[0].dollars == 0.96  # twice as much
-    assert by_name(section.by_day)["2026-05-30"].dollars == 0.003  # a short prompt
+
+def with_usage(name: str, *usages: Usage, rounds: int = 0) -> Conversation:
+    one = turn(0, datetime(2026, 6, 2, 12, tzinfo=UTC), usages[0], usage=[*usages[1:]])
+    one.request_id, one.rounds = name, [Round() for _ in range(rounds)]
+    return Conversation(id=f"vscode:{name}", source="vscode-session", turns=[one], messages=said([one]))
+
+
+def test_long_prompts_have_a_price_of_their_own(archive: Archive, measured: Any) -> None:
+    """Two calls of a turn: 300,000 in, 1,000 out at 4 and 20 dollars; 100,000 in, 2,000 out at 2 and 10."""
+    calls = [
+        Usage(model="gpt-5", input=given, output=answered, scope="call", source="records")
+        for given, answered in ((300_000, 1_000), (100_000, 2_000))
+    ]
+    archive.put(concluded_entry(with_usage("calls", *calls)), "made up")
+
+    row = {row.id: row for row in measured(LONG).by_turn}["vscode:calls#1"]
+
+    assert (row.calls, row.input) == (2, 400_000)
+    assert row.dollars == pytest.approx(1.2 + 0.02 + 0.2 + 0.02)
+    assert row.averaged_dollars is None
+
+
+@pytest.mark.parametrize(
+    ("rounds", "dollars", "averaged"),
+    [
+        (2, 1.8, 1.8),  # 225,000 tokens each on average: 450,000 at 4 dollars
+        (3, 0.9, 0.9),  # 150,000 each, at 2 dollars
+        (1, 1.8, None),  # one call: its own prompt
+        (0, 0.9, 0.9),  # nobody knows how many: the usual price
+    ],
+)
+def test_total_of_several_calls_is_priced_by_their_average_prompt(
+    archive: Archive, measured: Any, rounds: int, dollars: float, averaged: float | None
+) -> None:
+    total = Usage(model="gpt-5", input=450_000, output=0, source="modelTotals")
+    archive.put(concluded_entry(with_usage("total", total, rounds=rounds)), "made up")
+
+    row = {row.id: row for row in measured(LONG).by_turn}["vscode:total#1"]
+
+    assert (row.dollars, row.averaged_dollars) == (pytest.approx(dollars), averaged and pytest.approx(averaged))
+
+
+def test_short_prompts_of_a_run_have_the_usual_price(archive: Archive, measured: Any, tmp_path: Path) -> None:
+    """1,000,000 tokens in ten calls of the main model, and 30,000 in three of another: no prompt is long."""
+    usages = {"gpt-5": (10, 1_000_000, 900), "mini": (3, 30_000, 100)}
+    metrics = {
+        model: {"requests": {"count": count, "cost": 0}, "usage": {"inputTokens": given, "outputTokens": answered}}
+        for model, (count, given, answered) in usages.items()
+    }
+    log = Log().start(selectedModel="gpt-5").ask().say(model="gpt-5").shut_down(modelMetrics=metrics)
+    archive.put(concluded_entry(read_cleanly(tmp_path / "log", log)), "made up")
+
+    (row,) = [row for row in measured(LONG).by_turn if row.id and row.id.startswith("cli:")]
+
+    assert row.calls == 13
+    assert row.dollars == pytest.approx(2 + 0.009)  # and not twice as much; mini has no price
+    assert row.averaged_dollars == row.dollars
+
+
+def credits_of_subagent(amount: float, *, own: Usage | None = None) -> Conversation:
+    """Return a turn whose totals are 100,000 tokens in: 20 credits. Its sub-agent records credits."""
+    made = with_usage("delegated", Usage(model="gpt-5", input=100_000, output=0, source="modelTotals"))
+    call = ToolCall(id="T", name="runSubagent", subagent=SubAgent(name="Explore", extra={"credits": amount}))
+    made.messages.append(Message(role="assistant", parts=[call], turn=0))
+    if own is not None:
+        made.turns[0].usage.append(own)
+    return made
+
+
+def test_credits_of_a_subagent_are_not_computed_again_and_the_rest_is(archive: Archive, measured: Any) -> None:
+    archive.put(concluded_entry(credits_of_subagent(5)), "made up")
+
+    row = {row.id: row for row in measured().by_turn}["vscode:delegated#1"]
+
+    # 100,000 tokens at 2 dollars a million are 0.2 dollars or 20 credits, of which 5 are recorded.
+    assert (row.credits, row.computed_credits) == (5, 15)
+
+
+def test_subagent_with_tokens_of_its_own_has_no_part_in_those_of_its_turn(archive: Archive, measured: Any) -> None:
+    own = Usage(model="gpt-5", input=20_000, output=0, source="modelTotals", parent_call_id="T")
+    archive.put(concluded_entry(credits_of_subagent(5, own=own)), "made up")
+
+    row = {row.id: row for row in measured().by_turn}["vscode:delegated#1"]
+
+    assert (row.input, row.credits, row.computed_credits) == (120_000, 5, 20)
+
+
+def test_subagent_with_more_credits_than_its_turn_costs_leaves_none(archive: Archive, measured: Any) -> None:
+    archive.put(concluded_entry(credits_of_subagent(30)), "made up")
+
+    row = {row.id: row for row in measured().by_turn}["vscode:delegated#1"]
+
+    assert (row.credits, row.computed_credits) == (30, 0)
 
 
 def test_discount_of_a_contract_lowers_dollars_and_not_credits(measured: Any) -> None:
@@ -311,6 +427,87 @@ def test_days_are_the_users_unless_utc_is_asked_for(measured: Any, monkeypatch: 
     assert [row.name for row in measured(utc=True).by_day] == ["2026-05-30", "2026-06-02"]
 
 
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of the clock cannot be set here")
+def test_credits_began_on_the_first_of_june_of_the_user(
+    archive: Archive, measured: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A turn at 23:00 UTC on 31 May: 1 June in Berlin. 1,000,000 tokens in at 2 dollars are 200 credits."""
+    late = with_usage("late", Usage(model="gpt-5", input=1_000_000, output=0, source="modelTotals"))
+    late.turns[0].timing.started_at = datetime(2026, 5, 31, 23, tzinfo=UTC)
+    archive.put(concluded_entry(late), "made up")
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+
+    local, utc = by_name(measured().by_day), by_name(measured(utc=True).by_day)
+
+    assert local["2026-06-01"].computed_credits == 200
+    assert (utc["2026-05-31"].computed_credits, utc["2026-05-31"].dollars) == (None, 2)
+
+
+# --- periods --------------------------------------------------------------------------------------------------------
+
+
+def in_june(archive: Archive, **selected: Any) -> TokensSection:
+    now = datetime(2026, 6, 4, 12, tzinfo=UTC)
+    return tokens(choose(archive, Selection(utc=True, **selected), now=now))
+
+
+def test_month_to_date_does_not_follow_the_selected_period(archive: Archive, measured: Any) -> None:
+    """In June, turn 0 has 48 computed credits and turn 1 has 3 recorded; nothing is of 3 June."""
+    assert measured().total.turns == 8
+    whole = in_june(archive)
+    part = in_june(archive, since=datetime(2026, 6, 3, tzinfo=UTC))
+    past = in_june(archive, until=datetime(2026, 6, 1, tzinfo=UTC))
+
+    assert part.total.turns == 0
+    assert part.month == whole.month == past.month
+    assert (whole.month.recorded, whole.month.computed, whole.month.pace) == (3, 48, 51 / 4)
+    assert (whole.month.before, whole.month.before_since, whole.month.before_until) == (
+        None,
+        "2026-05-28",
+        "2026-05-31",
+    )
+
+
+def test_selected_period_is_compared_with_as_much_time_before(archive: Archive, measured: Any) -> None:
+    """3 and 4 June against 1 and 2 June, which have all seven turns: 51 credits, and 2 turns with premium requests."""
+    assert measured().total.turns == 8
+    period = in_june(archive, since=datetime(2026, 6, 3, tzinfo=UTC), until=datetime(2026, 6, 5, tzinfo=UTC)).period
+
+    assert (period.since, period.until, period.days) == ("2026-06-03", "2026-06-04", 2)
+    assert (period.before_since, period.before_until) == ("2026-06-01", "2026-06-02")
+    assert (period.turns, period.turns_before) == (0, 7)
+    assert (period.credits, period.credits_before) == (None, 51)
+    assert (period.premium_requests, period.premium_requests_before) == (None, 1)
+    assert period.tokens_before == 1_000_000 + 2_000 + 500 + 4_000 + 40 + 20 + 10_000 + 100 + 20 + 200 + 2 + 2
+    assert before_label(period) == "in the 2 days before (2026-06-01 to 2026-06-02)"
+
+
+def test_figures_after_a_comparison_are_those_of_the_period(archive: Archive, measured: Any) -> None:
+    assert measured().total.turns == 8
+    chosen = choose(archive, Selection(since=datetime(2026, 6, 2, 20, tzinfo=UTC), utc=True))
+
+    assert [tokens(chosen).total.turns for _ in range(2)] == [1, 1]
+
+
+def test_earliest_period_has_no_time_before(archive: Archive) -> None:
+    section = tokens(choose(archive, Selection(since=datetime.min.replace(tzinfo=UTC), utc=True)))
+
+    assert section.period.turns_before == 0
+
+
+def test_premium_requests_of_a_total_are_marked_as_spread(archive: Archive, measured: Any, tmp_path: Path) -> None:
+    """A run of two prompts was billed 3 requests: 1.5 for each, if nobody recorded which."""
+    log = Log().start(selectedModel="gpt-5").ask().say(outputTokens=5).ask().say(outputTokens=5)
+    log.shut_down(totalPremiumRequests=3)
+    archive.put(concluded_entry(read_cleanly(tmp_path / "log", log)), "made up")
+
+    rows = [row for row in measured().by_turn if row.id and row.id.startswith("cli:")]
+
+    assert [(row.premium_requests, row.spread_requests) for row in rows] == [(1.5, 1.5), (1.5, 1.5)]
+    assert (measured().total.premium_requests, measured().total.spread_requests) == (1 + 3, 3)
+
+
 # --- another model --------------------------------------------------------------------------------------------------
 
 
@@ -326,6 +523,20 @@ def test_same_tokens_with_another_model(archive: Archive, measured: Any, monkeyp
     assert row.dollars == (107_560 + 90_000 + 10_424) / 1e6
     assert row.computed_credits == pytest.approx(20.7984)
     assert row.unpriced == 0
+    assert (row.selected_turns, row.turns_without_tokens) == (8, 0)
+
+
+def test_turns_without_tokens_are_left_out_of_the_same_with_another_model(
+    archive: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = PriceTable(source="made up", models={"gpt-5": GPT, "odd": None})
+    monkeypatch.setattr("copilog.analysis.prices._table_of_package", lambda models, folder: table)
+    archive.put(concluded_entry(guessed()), "made up")
+
+    row = as_if(choose(archive), "gpt-5")
+
+    assert (row.turns, row.selected_turns, row.turns_without_tokens) == (9, 9, 1)
+    assert row.estimated_dollars is not None  # apart from what the others cost
 
 
 def test_model_without_a_price_cannot_be_compared(archive: Archive, measured: Any) -> None:

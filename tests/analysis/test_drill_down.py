@@ -41,9 +41,28 @@ NOT_SUMMED = {
         for name in ("recorded", "computed", "used", "budget", "left", "pace", "days_left", "forecast", "before")
     },
     **{
+        f"tokens.month.{name}": "of the range of estimates, whose likely value is summed"
+        for name in (
+            "estimated",
+            "at_least",
+            "at_most",
+            "estimated_pace",
+            "estimated_forecast",
+            "forecast_at_least",
+            "forecast_at_most",
+        )
+    },
+    **{
+        f"tokens.period.{name}{suffix}": "what rows of tokens.* add up to, in two periods"
+        for name in ("turns", "tokens", "credits", "premium_requests", "dollars")
+        for suffix in ("", "_before")
+    },
+    "tokens.period.days": "of the clock",
+    **{f"tokens.calibration.{name}": "a rate of estimates" for name in ("low", "likely", "high", "conversations")},
+    **{
         f"tokens.credits.{table}.{name}": "what rows of tokens.* add up to, by two keys"
         for table in ("weeks", "repositories", "outcomes")
-        for name in ("recorded", "computed", "estimated", "at_least", "month", "before")
+        for name in ("recorded", "computed", "estimated", "at_least", "at_most", "period", "before")
     },
     "tokens.input_turns": "turns that have a number in common, which their rows have only together",
     "tokens.credit_turns": "turns that have a number in common, which their rows have only together",
@@ -57,6 +76,9 @@ NOT_SUMMED = {
     "tokens.at_least.input": "the low end of a range, whose likely value is summed",
     "tokens.at_least.output": "likewise",
     "tokens.at_least.dollars": "likewise",
+    "tokens.at_most.input": "the high end, likewise",
+    "tokens.at_most.output": "likewise",
+    "tokens.at_most.dollars": "likewise",
     "models.models.share": "a part of what other rows have",
     "time.longest_streak": "days in a row",
     "time.current_streak": "days in a row",

@@ -19,7 +19,7 @@ from copilog.derive.estimating import (
     fixed_part,
     written_part,
 )
-from copilog.derive.model_calls import Kind, Replay
+from copilog.derive.replayed_calls import Kind, Replay
 from copilog.model import Conversation, Message, Notice, PromptShare, Text, Turn, Usage
 
 EXACT = {name: Range(1.0, 1.0, 1.0) for name in PRIOR}
@@ -74,7 +74,7 @@ def test_totals_of_a_session_are_of_all_its_calls() -> None:
     assert [one.calls for one in found.replays] == [1]
 
 
-def test_calls_of_a_turn_are_taken_from_the_source_that_tells_most() -> None:
+def test_calls_of_a_turn_come_from_the_source_with_most_detail() -> None:
     calls = [Usage(input=300, output=5, scope="call", source="a"), Usage(input=400, output=6, scope="call", source="a")]
     found = sample_of(session(of_turn=[*calls, Usage(input=500, output=9, source="b")]))
 
@@ -112,7 +112,7 @@ def test_an_output_of_the_last_call_alone_is_not_the_output_of_the_turn(source: 
 # --- the parameters -------------------------------------------------------------------------------------------------
 
 
-def test_a_session_with_totals_and_a_counted_fixed_part_tells_the_text() -> None:
+def test_the_size_of_texts_follows_from_session_totals_and_a_counted_fixed_part() -> None:
     told = sample("a", replays=[replay()], input=10 * 10_000 + 2 * 50_000, counted=[10_000.0])
     found = calibrate([told], PRIOR | {TEXT: Range(1.0, 1.2, 1.4)})
 
@@ -120,21 +120,21 @@ def test_a_session_with_totals_and_a_counted_fixed_part_tells_the_text() -> None
     assert found[TEXT].likely == pytest.approx((2.0 + 1.2) / 2)
 
 
-def test_claude_is_told_by_what_the_cli_counted_as_gpt_does() -> None:
+def test_counts_of_the_cli_calibrate_claude_like_gpt() -> None:
     base = PRIOR | {TEXT: Range(2.0, 2.0, 2.0), family_part("claude"): Range(1.4, 1.4, 1.4)}
     told = sample("a", replays=[replay(model="claude-x")], input=360_000, counted=[20_000.0])
 
     assert calibrate([told], base)[family_part("claude")].likely == pytest.approx((1.2 + 1.4) / 2)
 
 
-def test_a_prompt_without_shares_tells_the_fixed_part_by_what_is_left() -> None:
+def test_the_fixed_part_of_a_prompt_without_shares_is_the_remainder() -> None:
     prompt = Prompt(replay=replay(kind="agent", calls=3), tokens=25_000)
     own = calibrate([sample("a", prompts=[prompt])], EXACT, is_own=True)
 
     assert own[fixed_part("agent")].likely == 25_000 - 8_000
 
 
-def test_output_is_told_beyond_what_every_call_writes() -> None:
+def test_output_is_estimated_beyond_what_every_call_writes() -> None:
     told = [
         sample(str(number), replays=[replay()], output=10 * FRAME_TOKENS + rate * 1_000)
         for number, rate in enumerate((2, 3, 5))
@@ -143,7 +143,7 @@ def test_output_is_told_beyond_what_every_call_writes() -> None:
     assert calibrate(told, EXACT, is_own=True)[written_part("cli")].likely == 3
 
 
-def test_cache_is_told_by_what_calls_repeat() -> None:
+def test_the_cached_share_is_estimated_from_what_calls_repeat() -> None:
     told = [
         sample(str(number), replays=[replay()], input=250_000, counted=[20_000.0], cached=cached, stored=7_000)
         for number, cached in enumerate((95_000, 152_000, 171_000))  # of 8 x 20,000 + 30,000 that were repeated
@@ -155,7 +155,7 @@ def test_cache_is_told_by_what_calls_repeat() -> None:
     assert found[KEPT].high <= 1
 
 
-def test_few_conversations_of_the_user_tell_only_the_fixed_part() -> None:
+def test_few_conversations_of_the_user_calibrate_only_the_fixed_part() -> None:
     told = sample("a", replays=[replay()], input=10 * 20_000 + 3 * 50_000, output=9_000, counted=[20_000.0])
     own = calibrate([told], PRIOR, is_own=True)
 

@@ -139,7 +139,7 @@ def test_turns_without_a_known_model_are_passed_over(tmp_path: Path) -> None:
     assert found.switching_conversations == 1
 
 
-def test_a_message_may_tell_that_another_model_answered(tmp_path: Path) -> None:
+def test_a_message_may_record_that_another_model_answered(tmp_path: Path) -> None:
     talk = _talk("swapped", ("gpt-5", None), ("gpt-5", None), ("auto", None))
     talk.messages = [
         Message(role="assistant", turn=0, model="o3-2025-04-16", parts=[Text(text="High tide at noon.")]),

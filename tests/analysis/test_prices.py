@@ -170,7 +170,7 @@ def test_a_damaged_file_is_written_anew(damage: bytes, tmp_path: Path) -> None:
     assert file.read_bytes() == whole
 
 
-def test_prices_are_there_even_if_they_cannot_be_kept(tmp_path: Path) -> None:
+def test_prices_are_used_even_if_they_cannot_be_cached(tmp_path: Path) -> None:
     in_the_way = tmp_path / "cache"
     in_the_way.write_text("a file")
 

@@ -62,7 +62,7 @@ def test_turns_of_a_day_are_counted_without_those_that_a_fork_repeats(connection
     assert status.failed_today == 1
 
 
-def test_tokens_are_those_of_the_days_turns_and_estimates_are_told_apart(connection: sqlite3.Connection) -> None:
+def test_tokens_are_those_of_the_days_turns_and_estimates_are_marked(connection: sqlite3.Connection) -> None:
     tuesday, wednesday = status_of(connection, TUESDAY), status_of(connection, WEDNESDAY)
 
     # lighthouse and its compaction; of harbour's last turn nothing was recorded
@@ -144,7 +144,7 @@ def test_nothing_is_read_but_the_days_conversations(connection: sqlite3.Connecti
 # --- whose ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_folder_stands_for_itself_and_what_is_in_it() -> None:
+def test_a_folder_means_itself_and_everything_below_it() -> None:
     is_wanted = workspace_filter(TIDES)
 
     assert is_wanted(TIDES)
@@ -153,7 +153,7 @@ def test_a_folder_stands_for_itself_and_what_is_in_it() -> None:
     assert not is_wanted(None)
 
 
-def test_a_word_stands_for_every_folder_that_has_it_in_its_name() -> None:
+def test_a_word_means_every_folder_that_has_it_in_its_name() -> None:
     is_wanted = workspace_filter("Tide")
 
     assert is_wanted(TIDES)
@@ -162,7 +162,7 @@ def test_a_word_stands_for_every_folder_that_has_it_in_its_name() -> None:
     assert not is_wanted(None)
 
 
-def test_a_dot_stands_for_the_repository_that_we_are_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dot_means_the_current_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     (tmp_path / "shop" / "src").mkdir()
     (tmp_path / "bare").mkdir()
@@ -217,7 +217,7 @@ def test_a_folder_is_known_by_a_link_and_by_what_it_leads_to(tmp_path: Path, mon
 # --- what is in the way ---------------------------------------------------------------------------------------------
 
 
-def test_what_cannot_be_read_is_told_in_one_short_line(tmp_path: Path, path: Path) -> None:
+def test_what_cannot_be_read_is_reported_in_one_short_line(tmp_path: Path, path: Path) -> None:
     (tmp_path / "empty.db").touch()
     (tmp_path / "notes.db").write_text("These are notes, and no archive. " * 50, encoding="utf-8")
     with closing(sqlite3.connect(tmp_path / "other.db")) as other:
@@ -242,7 +242,7 @@ def test_what_cannot_be_read_is_told_in_one_short_line(tmp_path: Path, path: Pat
     }
 
 
-def test_an_archive_that_somebody_has_for_himself_is_not_waited_for(path: Path) -> None:
+def test_an_exclusively_locked_archive_is_not_waited_for(path: Path) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("PRAGMA journal_mode = DELETE")
         other.execute("BEGIN EXCLUSIVE")
@@ -252,7 +252,7 @@ def test_an_archive_that_somebody_has_for_himself_is_not_waited_for(path: Path) 
             connect(path)
 
 
-def test_a_damaged_archive_is_said_to_be_one(tmp_path: Path) -> None:
+def test_a_damaged_archive_is_reported_as_damaged(tmp_path: Path) -> None:
     path = tmp_path / "archive.db"
     with Archive(path, write=True):
         pass
@@ -310,7 +310,7 @@ def test_the_last_scan_is_when_the_lock_was_held_last(path: Path) -> None:
     assert last_scan(path.with_name("nowhere.db")) is None
 
 
-def test_an_archive_older_than_a_day_says_so() -> None:
+def test_the_age_of_an_archive_older_than_a_day_is_shown() -> None:
     status = EMPTY._replace(scanned_at="2026-05-02T18:00:00.000Z")
 
     assert texts_of(status, TUESDAY)["stale"] == "scanned 3d ago"
@@ -321,7 +321,7 @@ def test_an_archive_older_than_a_day_says_so() -> None:
 # --- words ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_line_tells_what_there_is(path: Path) -> None:
+def test_the_line_shows_the_available_figures(path: Path) -> None:
     with ScanLock(path):
         pass
     os.utime(path.with_name("archive.db.lock"), (TUESDAY.timestamp(), TUESDAY.timestamp()))
@@ -359,7 +359,7 @@ def test_a_wrong_template_is_refused_though_there_may_be_no_archive(template: st
         line_for(Wishes(archive=tmp_path / "nowhere.db", template=template))
 
 
-def test_what_a_transcript_says_cannot_end_the_line_or_move_the_cursor(tmp_path: Path) -> None:
+def test_text_of_a_transcript_cannot_end_the_line_or_move_the_cursor(tmp_path: Path) -> None:
     store(
         tmp_path / "archive.db",
         conversation("quay", ("How?", "So."), title="a\x1b]0;b\x07\nc\x9bd\u202ee\u2028f", model="gpt\r-5", days=1),
@@ -430,6 +430,8 @@ def test_month_counts_up_to_the_day(connection: sqlite3.Connection) -> None:
     assert (status.month_budget, status.month_days_left) == (100, 29)
     assert status.month_forecast == pytest.approx(7 / 2 * 31)
     assert texts_of(status, at(5, "12:00:00"))["month_forecast"] == "108"
+    assert status.month_pace == pytest.approx(7 / 2)  # 7 credits in two days
+    assert texts_of(status, at(5, "12:00:00"))["month_pace"] == "3.5"
 
 
 def test_month_says_at_least_where_something_has_no_record(connection: sqlite3.Connection) -> None:
@@ -456,4 +458,4 @@ def test_credits_of_the_latest_conversation_and_its_last_turn(connection: sqlite
 def test_line_has_the_month_where_there_is_an_allowance(path: Path) -> None:
     line = line_for(Wishes(archive=path, at=at(5, "12:00:00"), month=Month(budget=1900, first_day=4)))
 
-    assert "month 7 of 1900, forecast 108" in line
+    assert "month 7 of 1900, 3.5 a day, forecast 108" in line

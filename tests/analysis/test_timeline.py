@@ -69,7 +69,7 @@ def test_calls_without_a_time_are_laid_out_in_order_as_guesses() -> None:
     assert first[1].status == "failed"
 
 
-def test_waiting_for_a_person_comes_before_the_call_that_was_confirmed() -> None:
+def test_waiting_for_the_user_comes_before_the_confirmed_call() -> None:
     timeline = drawn(harbour())
 
     [wait] = spans(timeline, "wait")

@@ -95,6 +95,7 @@ def test_everything_together(section: TokensSection) -> None:
         spread=31_000 + 1_050,
         premium_requests=3,
         unanswered_requests=1,  # the turn that ran into a limit
+        spread_requests=1,  # of two turns of lighthouse, one of which was not answered
         credits=7,
         spread_credits=3,
         dollars=0.08785,
@@ -148,6 +149,7 @@ def test_days_come_in_their_order(section: TokensSection) -> None:
             spread=31_000,
             premium_requests=1,
             unanswered_requests=1,
+            spread_requests=1,
             credits=3.5,
             spread_credits=3,
             dollars=0.027,

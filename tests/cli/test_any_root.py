@@ -44,7 +44,7 @@ def test_a_scan_of_a_disk_finds_every_home_and_lists_what_it_found(disk: Path) -
     assert "node_modules was not searched: packages of JavaScript" in outcome.err
 
 
-def test_a_scan_reads_what_is_nested_in_other_places(disk: Path) -> None:
+def test_a_scan_reads_roots_that_are_nested_in_others(disk: Path) -> None:
     inner = Home(disk / "laptop/ana/.config/Code/User/globalStorage/some.backup")
     inner.add(inner.workspace(2, "/home/ana/tides"), session("33333333-cccc", "Asked long ago"))
     old = disk / "pc/ana/.copilot/backup/.copilot/command-history-state.json"
@@ -57,7 +57,7 @@ def test_a_scan_reads_what_is_nested_in_other_places(disk: Path) -> None:
     assert {str(inner.root / "Code"), str(old.parent)} < {place["path"] for place in outcome.json["places"]}
 
 
-def test_doctor_lists_all_places_and_what_was_not_searched(disk: Path) -> None:
+def test_doctor_lists_all_folders_and_what_was_not_searched(disk: Path) -> None:
     outcome, data = run("doctor", "--root", disk), run("doctor", "--root", disk, "--json").json
 
     assert len(data["roots"]) == 3

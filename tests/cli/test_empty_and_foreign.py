@@ -10,11 +10,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from copilog import patterns
 from copilog.errors import UsageError
-from copilog.intake import limits
 from copilog.store.archive import Archive
 from copilog.store.dates import period_of
-from copilog.store.selection import Selection, selection_of
+from copilog.store.query import QueryError, parse
+from copilog.store.query_fields import DATES
+from copilog.store.selection import NAME_FIELDS, Selection, selection_of
 from tests.cli.homes import Home, move_in, run, session
 
 A_SESSION = "11111111-aaaa"
@@ -51,6 +53,22 @@ def test_an_empty_name_in_a_selection_is_no_filter(tmp_path: Path) -> None:
             assert len(archive.list_selected(msgspec.structs.replace(Selection(), **{name: ""}))) == 2
 
 
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize("field", [*NAME_FIELDS, *DATES])
+@pytest.mark.parametrize("query", ["peas {}", "{} peas", "peas -{}", "peas AND NOT {}", "peas OR {}", "({} {}) peas"])
+def test_an_empty_name_or_date_in_a_query_is_no_condition(field: str, query: str) -> None:
+    for empty in (f'{field}:""', f"{field}:' '", f'{field}:("")'):
+        assert parse(query.replace("{}", empty)).root == parse("peas").root
+
+
+def test_a_query_of_an_empty_name_alone_is_answered_with_what_may_be_meant() -> None:
+    with pytest.raises(QueryError) as caught:
+        parse('-workspace:""')
+
+    assert caught.value.reason == 'workspace:"" selects all conversations'
+    assert caught.value.suggestion == '-workspace:"(no workspace)"'
+
+
 def test_an_empty_root_is_not_the_current_folder() -> None:
     outcome = run("list", "--root", "")
 
@@ -84,6 +102,18 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("home")
+def test_a_bad_record_counts_with_strict_in_every_scan_of_its_folder(folder: Path) -> None:
+    with (folder / "ferry.jsonl").open("a") as file:
+        file.write("{torn\n")
+
+    for _ in range(2):
+        outcome = run("scan", "--strict", folder)
+        assert (outcome.code, "1 bad record" in outcome.err) == (1, True)
+    (folder / "ferry.jsonl").unlink()
+    assert run("scan", "--strict", folder).code == 0
+
+
+@pytest.mark.usefixtures("home")
 @pytest.mark.parametrize("command", ["scan", "inspect"])
 @pytest.mark.parametrize(("content", "words"), [("", "empty file"), ('{"some": "thing"}\n', "of unknown format")])
 def test_an_empty_or_foreign_file_in_a_folder_counts_with_strict(
@@ -98,6 +128,8 @@ def test_an_empty_or_foreign_file_in_a_folder_counts_with_strict(
     (folder / "other.json").write_text(content + "\n" * bool(content))  # or a scan would not read it again
     os.utime(folder / "other.json", (1, 1))
     assert run(command, "--strict", folder).code == 1
+    again = run(command, "--strict", folder)  # a scan reads nothing this time
+    assert (again.code, words in again.out + again.err) == (1, True)
     (folder / "other.json").unlink()
     assert run(command, "--strict", folder).code == 0
 
@@ -134,7 +166,7 @@ def test_an_unknown_format_is_answered_with_the_nearest(folder: Path) -> None:
 
 @pytest.mark.usefixtures("home")
 def test_a_search_with_a_pattern_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "PATTERN_SECONDS", 0.2)
+    monkeypatch.setattr(patterns, "PATTERN_SECONDS", 0.2)
 
     outcome = run("search", "--regex", "(a+)+$")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from copilog import patterns
 from copilog.cli.json_output import with_escapes
-from copilog.intake import limits
 from tests.cli.homes import Outcome, run
 from tests.telemetry.streams import assistant, snapshot, system, user, write_lines
 
@@ -135,7 +135,7 @@ def test_filters_without_a_match_are_reported(good: Path, target: Path, options:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no such timer")
 def test_a_regex_that_takes_too_long_is_stopped(target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "PATTERN_SECONDS", 0.2)
+    monkeypatch.setattr(patterns, "PATTERN_SECONDS", 0.2)
     path = write_lines(tmp_path / "in", snapshot([system(), user("a" * 40 + "b"), assistant()], "talk"))
 
     outcome = extract(target, path, "--regex", "(a+)+$")

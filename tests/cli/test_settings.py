@@ -148,3 +148,83 @@ def on_a_terminal(arguments: list[str], environment: dict[str, str], home: Path)
     os.waitpid(child, 0)
     os.close(terminal)
     return written.decode()
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('budget = "1900"', "budget must be a number above 0"),
+        ("budget = 0", "budget must be a number above 0"),
+        ("budget = true", "budget must be a number above 0"),
+        ("budget = inf", "budget must be a number above 0"),
+        ('billing = "yearly"', 'billing must be "credits" or "requests"'),
+        ("billing = 1", 'billing must be "credits" or "requests"'),
+        ("billing = []", 'billing must be "credits" or "requests"'),
+        ("billing_day = 29", "billing_day must be a whole number from 1 to 28"),
+        ("billing_day = 1.5", "billing_day must be a whole number from 1 to 28"),
+        ('billing_day = "1"', "billing_day must be a whole number from 1 to 28"),
+        ("discount = 10", "discount must be a number from 0 and below 1: 0.1 is a tenth"),
+        ('discount = "10%"', "discount must be a number from 0 and below 1: 0.1 is a tenth"),
+        ("prices = 3", 'prices must be tables with prices, such as [prices."my-model"]'),
+        (
+            "prices.mine = 3",
+            'prices."mine" must be a table with some of same_as, input, output, cache_read, cache_write, long',
+        ),
+        (
+            'prices.mine.input = "3"',
+            'prices."mine".input must be a number from 0: dollars for a million tokens',
+        ),
+        ("prices.mine.output = -1", 'prices."mine".output must be a number from 0: dollars for a million tokens'),
+        ("prices.mine.cache_read = true", 'prices."mine".cache_read must be a number from 0'),
+        ("prices.mine.same_as = 5", 'prices."mine".same_as must be the name of a model, in quotes'),
+        (
+            "prices.mine.inputs = 3",
+            "prices.\"mine\" has no setting 'inputs'; known are same_as, input, output, cache_read, cache_write, long",
+        ),
+        ("prices.mine.long = 6", 'prices."mine".long must be a table with above, input and output'),
+        (
+            "prices.mine.long = { above = 200000, input = 6 }",
+            'prices."mine".long has no output; it needs above, input and output',
+        ),
+        (
+            'prices.mine.long = { above = "200k", input = 6, output = 9 }',
+            'prices."mine".long.above must be a whole number of tokens from 1',
+        ),
+        (
+            'prices.mine.long = { above = 200000, input = "6", output = 9 }',
+            'prices."mine".long.input must be a number from 0: dollars for a million tokens',
+        ),
+        (
+            "prices.mine.long = { above = 200000, input = 6, output = 9, per = 1 }",
+            "prices.\"mine\".long has no setting 'per'; it needs above, input and output",
+        ),
+    ],
+)
+def test_wrong_value_of_the_plan_is_named_with_its_file_and_what_is_accepted(
+    line: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(line)
+    monkeypatch.setenv("COPILOG_CONFIG", str(path))
+
+    ended = run("config")
+
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"copilog: {path}: {problem}")
+
+
+def test_right_values_of_the_plan_are_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(
+        "budget = 1900\nbilling = 'requests'\nbilling_day = 15\ndiscount = 0.1\n"
+        "prices.mine = { input = 0, output = 2.5, long = { above = 200000, input = 6, output = 9, cache_read = 1 } }\n"
+        "prices.other.same_as = 'gpt-5'\n"
+    )
+    monkeypatch.setenv("COPILOG_CONFIG", str(path))
+
+    settings = run("config", "--json").json["settings"]
+
+    assert [settings[name]["value"] for name in ("budget", "billing", "billing_day", "discount")] == [
+        1900, "requests", 15, 0.1,
+    ]  # fmt: skip
+    assert settings["prices"]["value"]["mine"]["long"]["above"] == 200_000

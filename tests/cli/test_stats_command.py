@@ -211,7 +211,7 @@ def test_unrecorded_tokens_are_not_shown_as_0(archive: str, capsys: pytest.Captu
     out, _ = told(capsys)
 
     assert "tokens recorded: 400 out; those that went in were not" in out
-    assert "tokens estimated, where none were recorded: at least 10.2K in; likely 10.2K in (calls replayed)" in out
+    assert "tokens estimated, where none were recorded: at least 10.2K in; likely 10.2K in; at most 10.2K in" in out
     assert cell("input", 0) == cell("estimated_output", 0) == cell("credits", None) == "-"
     assert cell("premium_requests", 0.0) == cell("failed", 0) == "0"
 
@@ -314,3 +314,34 @@ def test_unknown_is_empty_as_csv(archive: str, capsys: pytest.CaptureFixture[str
     row = dict(zip(names, next(row for row in rows if row[0] == "gpt-4.1"), strict=True))
     assert {row[name] for name in ("input", "cache_read", "reasoning", "credits", "calls")} == {""}
     assert row["output"] == "400"
+
+
+def test_estimates_name_the_rates_that_are_the_users_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["stats", "--sample", "tokens"]) == 0
+    out, _ = told(capsys)
+
+    assert "calls replayed, with rates from your own conversations: fixed part, agent (" in out
+    assert "; default rates else)" in out
+    assert re.search(r"^fixed part, agent +[\d,.]+ +[\d,.]+ +[\d,.]+ +\d+", out, re.MULTILINE)
+
+
+def test_another_model_says_how_many_turns_it_leaves_out(archive: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Three turns have an estimated input: two of which only the last prompt is recorded, one without any record."""
+    assert run(archive, "--as-model", "gpt-5-mini") == 0
+    assert "left out, because no tokens are recorded: 3 of 8 turns" in told(capsys)[0]
+
+    assert run(archive, "--as-model", "gpt-5-mini", "--json") == 0
+    rows = json.loads(told(capsys)[0])
+    assert [rows[1][name] for name in ("selected_turns", "turns_without_tokens")] == [8, 3]
+
+
+def test_figures_of_a_period_are_compared_with_the_time_before(
+    archive: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(archive, "--since", "2026-05-05", "--until", "2026-05-05") == 0
+
+    # 4 May has 2 turns with 33,500 tokens; 5 May has 3 with 36,200.
+    line = (
+        "2026-05-05, compared with what was in the day before (2026-05-04): 3 turns after 2, 36.2K tokens after 33.5K"
+    )
+    assert line in told(capsys)[0]

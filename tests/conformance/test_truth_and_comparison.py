@@ -231,7 +231,7 @@ def test_all_scenarios_of_the_cli_can_be_read() -> None:
     assert len(load_all("cli")) >= 40
 
 
-def test_what_only_the_program_tells_is_marked() -> None:
+def test_what_only_the_program_reports_is_marked() -> None:
     kinds = {"hooks", "notices", "call.title"}
     expected = [one for program in ("cli", "vscode") for scenario in load_all(program) for one in scenario.expect]
     assert [one for one in expected if one.kind in kinds and not one.seen] == []
@@ -281,7 +281,7 @@ def test_mask_hides_prose_of_others_beside_a_text_of_ours() -> None:
     assert [*prose_left(mask, ["our own words " * 40, json.dumps(["xxxx xx " * 40])], 25)] == []
 
 
-def test_a_sub_agent_believes_in_the_day_of_the_run_that_asked_for_it() -> None:
+def test_a_sub_agent_has_the_date_of_the_run_that_started_it() -> None:
     task = Call(name="task", arguments={"prompt": "sub [[SUB]]"})
     main, sub = Step(calls=[task], tokens=Tokens(input=1, output=1)), Step(text="x", tokens=Tokens(input=2, output=2))
     scenario = Scenario(name="s", about="", scripts={"A": [main], "SUB": [sub]}, actions=[Run(prompt="[[A]]", day=2)])

@@ -57,9 +57,19 @@ def test_superseded_turns_are_left_out_with_their_messages_and_edits() -> None:
     assert len(conversation.turns) == 7  # the original is as it was
 
 
-@pytest.mark.parametrize(("reason", "expected"), [("undone", False), ("removed", True), ("replaced", True)])
-def test_a_conversation_with_nothing_but_undone_turns_is_not_empty(reason: str, expected: bool) -> None:
+@pytest.mark.parametrize(
+    ("source", "reason", "expected"),
+    [
+        ("vscode-session-log", "undone", False),
+        ("vscode-session-log", "removed", True),
+        ("vscode-session-log", "replaced", True),
+        ("cli-events", "rewound", False),
+        ("cli-events", "removed", False),
+    ],
+)
+def test_a_conversation_with_nothing_but_undone_turns_is_not_empty(source: str, reason: str, expected: bool) -> None:
     conversation = plain(Turn(index=0, superseded=reason), Turn(index=1, superseded=reason))
+    conversation.source = source
 
     assert has_nothing(conversation) is expected
     assert summaries.of_conversation(conversation).is_empty is expected

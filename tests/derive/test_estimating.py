@@ -20,7 +20,7 @@ from copilog.derive.estimating import (
     tokens_of,
     written_part,
 )
-from copilog.derive.model_calls import Replay
+from copilog.derive.replayed_calls import Replay
 
 CALIBRATION = {
     fixed_part("cli"): Range(500, 1_000, 3_000),
@@ -54,13 +54,13 @@ def test_claude_counts_more_tokens_of_input() -> None:
     assert tokens_of(replay("claude-haiku-4.5"), LIKELY).input == 1.5 * 4_600
 
 
-def test_a_recorded_prompt_of_the_last_call_tells_the_fixed_part() -> None:
+def test_a_recorded_prompt_of_the_last_call_gives_the_fixed_part() -> None:
     taken = tokens_of(replay(), LIKELY, last_prompt=2_200)  # of which 200 are the conversation
 
     assert taken.input == 4 * 2_000 + 2 * 300
 
 
-def test_a_recorded_prompt_below_the_conversation_tells_the_size_of_its_text() -> None:
+def test_a_recorded_prompt_smaller_than_the_conversation_gives_the_size_of_its_text() -> None:
     assert tokens_of(replay(), LIKELY, last_prompt=50).input == 0.5 * 300
 
 

@@ -14,6 +14,8 @@ import pytest
 from copilog import Report
 from copilog.ingest import discover, find_roots
 from copilog.ingest.scanning import scan
+from copilog.intake import folders
+from copilog.intake.folders import names_in, take_skipped_paths
 from copilog.sample import home as sample_home
 from copilog.sources.roots import roots_from
 from copilog.store.archive import Archive
@@ -262,3 +264,41 @@ def test_a_problem_ends_with_what_caused_it(
     scan(archive, roots=roots)
 
     assert archive.problems() == []
+
+
+# --- listings -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def old_folder(tmp_path: Path) -> Path:
+    """Return a folder that was changed so long ago that its names may be cached."""
+    folder = tmp_path / "old"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "one.json").touch()
+    (folder / "elsewhere").symlink_to(tmp_path)
+    return folder
+
+
+def test_an_unchanged_folder_is_listed_once(old_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folders, "JUST_NOW_SECONDS", -1.0)
+    first = names_in(old_folder)
+    take_skipped_paths()
+    monkeypatch.setattr(os, "scandir", None)
+
+    assert names_in(old_folder) == first == (("one.json",), ("inner",), ("elsewhere",))
+    assert [path for path, _ in take_skipped_paths()] == [old_folder / "elsewhere"], "a link is noted each time"
+
+
+def test_a_folder_is_listed_again_when_its_names_change(old_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folders, "JUST_NOW_SECONDS", -1.0)
+    names_in(old_folder)
+    (old_folder / "two.json").touch()
+    os.utime(old_folder, (1, 1))
+
+    assert set(names_in(old_folder).files) == {"one.json", "two.json"}
+
+
+def test_a_folder_that_was_just_changed_is_not_cached(old_folder: Path) -> None:
+    names_in(old_folder)
+
+    assert not [key for key in folders._listed if key[0] == str(old_folder)]

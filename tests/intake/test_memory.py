@@ -7,13 +7,11 @@ import json
 import os
 import random
 import sqlite3
-import subprocess
 import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -22,34 +20,12 @@ from copilog.intake import limits
 from copilog.sources.base import Found, Probe
 from copilog.sources.vscode.state_database import VSCodeState
 from copilog.sqliteio import UnreadableDatabase, open_copy, query, rows_of
+from tests.memory import measured
 from tests.telemetry.streams import assistant, line_of, snapshot, system, user
 
 MOST_OF_BOMBS_MB = 900
 MOST_OF_FILES_MB = 300
-MEASURED = """
-import resource, subprocess, sys
-done = subprocess.run([sys.executable, "-m", "copilog", *sys.argv[1:]], capture_output=True, text=True)
-sys.stderr.write(done.stderr)
-print(done.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
-"""
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="peak memory is counted otherwise here")
-
-
-class Done(NamedTuple):
-    """How a command ended, and the most memory that it had, in MB."""
-
-    code: int
-    peak: int
-    err: str
-
-
-def measured(folder: Path, *arguments: object, **variables: str) -> Done:
-    """Run a command in a process of its own, with an archive of its own."""
-    environ = {**os.environ, "COPILOG_ARCHIVE": str(folder / "archive.db"), **variables}
-    command = [sys.executable, "-c", MEASURED, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environ, cwd=folder)
-    code, peak = done.stdout.split()
-    return Done(int(code), int(peak), done.stderr)
 
 
 def telemetry_bomb(path: Path, megabytes: int) -> Path:

@@ -143,8 +143,8 @@ def test_the_same_figures_give_the_same_page() -> None:
         "Conversations 71 in 3 workspaces",
         "Active days 53 longest streak 6 days",
         # (41,000 + 1,900) x 2,200; (700 + 210) x 2,200
-        "Tokens 94.4 M recorded; at least 1.2 M, likely 2 M more are estimated",
-        "Cost $94.60 recorded tokens at list prices; at least $2.50, likely $4.62 more for estimated tokens",
+        "Tokens 94.4 M recorded; at least 1.2 M, likely 2 M, at most 3.7 M more are estimated",
+        "Cost $94.60 recorded tokens at list prices; at least $2.50, likely $4.62, at most $9.50 more",
         "Tool calls 3,120 187 failed",
         "Edits 860 +12,400 −5,300 lines in 74 files",
         "Elapsed 14 h 15 min 11 h 40 min working, 2 h 35 min waiting for the user",
@@ -212,7 +212,10 @@ def test_the_page_begins_with_credits_by_week_stacked_by_model() -> None:
     # Two models recorded, one of them with computed credits besides, the other with likely ones: these are hatched.
     assert html.count('fill="url(#credits-weeks-hatched-1)"') == 1
     assert html.count('fill="url(#credits-weeks-hatched-2)"') == 1
-    assert "436.96. Where no tokens were recorded: at least 4, likely 12.50." in made.text
+    assert "436.96. Where no tokens were recorded: at least 4, likely 12.50, at most 20." in made.text
+    # At least 81.50 + 2 + 4, at most 20 + 83.50; besides, the forecast of this week and of three more.
+    assert html.count('fill="url(#credits-weeks-hatched-6)"') == 4
+    assert "2026-06-01: at least 87.50, at most 103.50" in html
     assert 'class="mark"' in html
     assert "The line is the allowance of a week: 436.96." in made.text  # 1,900 * 7 / 30.4375
     assert "Credits by repository and model" in made.text

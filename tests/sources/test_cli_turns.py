@@ -90,7 +90,7 @@ def test_a_prompt_without_an_interaction_gets_that_of_its_answer(tmp_path: Path)
         ({}, None),
     ],
 )
-def test_not_every_user_message_is_of_a_person(data: dict[str, object], label: str | None, tmp_path: Path) -> None:
+def test_not_every_user_message_is_from_the_user(data: dict[str, object], label: str | None, tmp_path: Path) -> None:
     log = Log().start().ask("one", interactionId="i1").say(interactionId="i1").ask("go on", **data)
 
     turn = read_cleanly(tmp_path, log).turns[-1]

@@ -9,11 +9,20 @@ from typing import Any
 import pytest
 
 from copilog.diagnostics import ADVICE, Ledger
+from copilog.intake import long_documents
 from copilog.model import Conversation, Text, Thinking, prose_of
 from copilog.sources.base import Found
 from copilog.sources.documents import read_document
 from copilog.sources.vscode.session_json import VSCodeSession
 from tests.sources.vscode_builders import SESSION_ID, request, session
+
+
+@pytest.fixture(params=["small", "large"], autouse=True)
+def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read each document as a small one, and as one that is too large for memory."""
+    if request.param == "large":
+        monkeypatch.setattr(long_documents, "LARGE_BYTES", 0)
+        monkeypatch.setattr(long_documents, "_PIECE_BYTES", 50)
 
 
 def read_bytes(tmp_path: Path, data: bytes) -> tuple[Conversation | None, Ledger]:

@@ -10,8 +10,9 @@ import pytest
 
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation, ToolResult, Turn, parts_of, prose_of
+from copilog.model.recorded_names import LEFT_OUT
 from copilog.sources.extension.span_conversations import conversation_of, sessions_of
-from copilog.sources.extension.span_trees import LEFT_OUT, PromptedTurn, mark_left_out
+from copilog.sources.extension.span_trees import PromptedTurn, mark_left_out
 from copilog.sources.extension.spans import AGENT, CHAT, INPUT, OPERATION, OUTPUT, TOOL, Span, SpanEvent
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)

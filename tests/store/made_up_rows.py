@@ -7,7 +7,8 @@ import sqlite3
 from dataclasses import dataclass, field
 
 from copilog.store.indexing import index_pending
-from copilog.store.schema import MESSAGE_BITS, MIGRATIONS, TEXT_COLUMNS
+from copilog.store.migrations import MIGRATIONS
+from copilog.store.schema import MESSAGE_BITS, TEXT_COLUMNS
 
 STORED_AT = "2026-06-01T00:00:00.000Z"
 

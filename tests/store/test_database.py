@@ -18,7 +18,8 @@ from copilog.errors import CopilogError, UsageError
 from copilog.store import database
 from copilog.store.archive import Archive
 from copilog.store.database import ScanLock, archive_path, open_database, transaction
-from copilog.store.schema import APPLICATION_ID, MIGRATIONS
+from copilog.store.migrations import MIGRATIONS
+from copilog.store.schema import APPLICATION_ID
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="rights are those of the user's folder there")
 

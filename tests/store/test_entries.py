@@ -50,9 +50,10 @@ from copilog.model import (
 )
 from copilog.store.documents import conversation_from
 from copilog.store.entries import entry_of
+from copilog.store.migrations import MIGRATIONS
 from copilog.store.packing import pack, unpack
 from copilog.store.rows import DETAILS, ConversationRow, MessageRow, Row, columns_of
-from copilog.store.schema import DETAIL_TABLES, MIGRATIONS
+from copilog.store.schema import DETAIL_TABLES
 from copilog.store.times import time_text
 from copilog.store.writing import details_of
 from tests.samples import EVERY, Sample, read, source_of

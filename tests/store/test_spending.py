@@ -63,7 +63,7 @@ def shutdown(**outputs: int) -> Json:
 # --- premium requests and credits ------------------------------------------------------------------------------------
 
 
-def test_premium_requests_of_a_session_are_shared_by_the_prompts_of_a_person(tmp_path: Path) -> None:
+def test_premium_requests_of_a_session_are_shared_by_the_users_prompts(tmp_path: Path) -> None:
     log = Log().start(selectedModel="opus").ask().say(outputTokens=90).ask().say(outputTokens=10)
     conversation = read_cleanly(tmp_path, log.shut_down(**shutdown(opus=100), totalPremiumRequests=3))
     system = Turn(index=2, is_system_initiated=True, model=Model(id="opus", name="opus"))
@@ -116,7 +116,7 @@ def test_the_credits_of_a_session_follow_its_output() -> None:
         ("Model 2x", None),
     ],
 )
-def test_the_line_below_an_answer_tells_the_multiplier(tmp_path: Path, details: str, cost: float | None) -> None:
+def test_the_multiplier_comes_from_the_line_below_an_answer(tmp_path: Path, details: str, cost: float | None) -> None:
     conversation = read_session(session(request(result={"details": details})), tmp_path)[0]
 
     spends = [spend for spend in spent(conversation) if spend.source == "details"]
@@ -125,7 +125,7 @@ def test_the_line_below_an_answer_tells_the_multiplier(tmp_path: Path, details: 
 
 
 @pytest.mark.parametrize("kind", ["isSystemInitiated", "hiddenFromTranscript", "requestHiddenFromTranscript"])
-def test_nobody_pays_for_a_request_that_the_product_made(tmp_path: Path, kind: str) -> None:
+def test_a_request_that_the_product_made_costs_nothing(tmp_path: Path, kind: str) -> None:
     made_by_product: dict[str, Any] = {kind: True}
     state = session(request(result={"details": "GPT-5 • 1x"}, **made_by_product))
 
@@ -296,7 +296,7 @@ def test_estimates_have_one_order_even_where_an_agent_has_an_empty_name() -> Non
     assert pick(spends, "parent_call_id") == [(None,), ("",)] * 12
 
 
-def test_an_error_was_sent_to_nobody_and_no_answer_cost_nothing() -> None:
+def test_a_failed_turn_without_an_answer_costs_nothing() -> None:
     failed = Turn(index=0, error=TurnError(message="Too many requests, wait a minute."))
     asked = Message(role="user", parts=[Text(text="why?")])
 
@@ -495,7 +495,7 @@ def test_turns_add_up_to_the_session(outputs: list[list[tuple[str, int]]], total
 
 
 @pytest.mark.parametrize("sample", EVERY, ids=str)
-def test_rows_are_told_apart_by_what_they_are_about(sample: Sample, tmp_path: Path) -> None:
+def test_rows_are_distinguished_by_their_subject(sample: Sample, tmp_path: Path) -> None:
     path = sample.laid_out(tmp_path)
     for conversation in read_sample(path, source_of(path)).conversations if sources_claiming(path) else ():
         spends = spent(conversation)

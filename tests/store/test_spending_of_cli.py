@@ -223,7 +223,7 @@ def test_after_the_last_end_the_output_is_known_and_the_input_estimated(tmp_path
     ]
 
 
-def test_a_log_without_an_end_tells_the_output_of_each_turn(tmp_path: Path) -> None:
+def test_a_log_without_an_end_has_the_output_of_each_turn(tmp_path: Path) -> None:
     log = Log().start(selectedModel="opus").ask("why?").say(outputTokens=10).say(outputTokens=20).ask("and?").say("so")
 
     spends = spent(read_cleanly(tmp_path, log))
@@ -263,14 +263,14 @@ def test_a_compaction_comes_on_top_but_its_credits_do_not(tmp_path: Path, used: 
     ]
 
 
-def test_a_fork_can_be_told_from_what_it_repeats() -> None:
+def test_a_fork_is_distinguished_from_what_it_repeats() -> None:
     copied, new = spent(lighthouse_again())
 
     assert (copied.turn, copied.input, copied.output) == (0, 12_000, 600)
     assert (new.turn, new.input, new.output) == (1, 1_000, 50)
 
 
-def test_a_captured_stream_tells_each_call(tmp_path: Path) -> None:
+def test_a_captured_stream_has_each_call(tmp_path: Path) -> None:
     stream = Log().pass_by("session.tools_updated", model="opus").ask().call("T", "task", outputTokens=4)
     stream.pass_by("assistant.usage", model="opus", inputTokens=100, outputTokens=4, cost=1)
     stream.pass_by("assistant.usage", model="haiku", inputTokens=50, outputTokens=2, parentToolCallId="T")
@@ -340,7 +340,7 @@ def test_a_store_that_began_too_late_is_not_taken(tmp_path: Path) -> None:
     ]
 
 
-def test_turns_that_the_store_leaves_out_tell_for_themselves(tmp_path: Path) -> None:
+def test_turns_that_the_store_leaves_out_are_counted_from_their_own_records(tmp_path: Path) -> None:
     log = Log().start(selectedModel="opus").ask("why?").say(outputTokens=10).ask().say(outputTokens=20)
 
     spends = spent(with_store(tmp_path, log, call(1, 20)))
@@ -352,7 +352,7 @@ def test_turns_that_the_store_leaves_out_tell_for_themselves(tmp_path: Path) -> 
     ]
 
 
-def test_a_compaction_that_log_and_store_tell_is_counted_once(tmp_path: Path) -> None:
+def test_a_compaction_in_both_log_and_store_is_counted_once(tmp_path: Path) -> None:
     used = {"model": "opus", "inputTokens": 500, "outputTokens": 9}
     log = Log().start().ask().say(outputTokens=10)
     log.add("session.compaction_complete", {"success": True, "compactionTokensUsed": used})
@@ -374,7 +374,7 @@ def test_a_compaction_that_log_and_store_tell_is_counted_once(tmp_path: Path) ->
     ]
 
 
-def test_credits_are_those_of_the_calls_where_these_tell_as_much(tmp_path: Path) -> None:
+def test_credits_are_those_of_the_calls_where_these_are_as_complete(tmp_path: Path) -> None:
     log = Log().start().ask().say(outputTokens=10).ask().say(outputTokens=30)
     log.shut_down(**shutdown(opus=40), totalNanoAiu=3e9)
     calls = [call(0, 10, total_nano_aiu=2_000_000_000), call(1, 30, total_nano_aiu=1_000_000_000)]
@@ -387,7 +387,7 @@ def test_credits_are_those_of_the_calls_where_these_tell_as_much(tmp_path: Path)
     assert pick(credited, "turn", "credits", "method") == [(0, 2.0, "recorded"), (1, 1.0, "recorded")]
 
 
-def test_the_first_call_of_a_turn_tells_when_its_answer_began(tmp_path: Path) -> None:
+def test_the_first_token_of_a_turn_is_that_of_its_first_own_call(tmp_path: Path) -> None:
     log = Log().start().ask().say(outputTokens=10).ask().say(outputTokens=20).ask().say(outputTokens=1)
     calls = [
         call(0, 10, time_to_first_token_ms=812.5),
@@ -404,7 +404,7 @@ def test_the_first_call_of_a_turn_tells_when_its_answer_began(tmp_path: Path) ->
     assert first_progress == [812.5, 900, None]
 
 
-def test_a_session_that_was_killed_has_the_multipliers_of_what_a_person_asked_for(tmp_path: Path) -> None:
+def test_a_killed_session_has_the_multipliers_of_the_users_prompts(tmp_path: Path) -> None:
     log = Log().start().ask().say(outputTokens=10).ask().say(outputTokens=20)
     calls = [
         call(0, 4, request_multiplier=3.0),

@@ -46,7 +46,7 @@ def test_other_files_are_not_telemetry(tmp_path: Path, text: str) -> None:
     assert not begins_with_telemetry(path)
 
 
-def test_what_is_neither_is_told(tmp_path: Path) -> None:
+def test_a_file_of_neither_format_is_reported(tmp_path: Path) -> None:
     (tmp_path / "session.json").write_text(json.dumps(session("here", "Hello")))
     (tmp_path / "settings.json").write_text('{"editor.fontSize": 14}')
     (tmp_path / "events.jsonl").write_text('{"torn\n' + EVENT + "\n")

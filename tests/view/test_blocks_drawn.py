@@ -14,7 +14,7 @@ from copilog.derive.notes import Note
 from copilog.model import Conversation
 from copilog.render.pages import environment
 from copilog.view import View
-from copilog.view.blocks import AnyBlock, Aside, Asked, Chip, Chips, Edit, Result, Shell, Thought, Todo
+from copilog.view.blocks import AnyBlock, Chip, Chips, Edit, EventNote, QuestionForm, Result, Shell, Thought, Todo
 from copilog.writers import markdown, mcp
 from copilog.writers.html.addresses import Addresses
 from copilog.writers.html.page import Page
@@ -57,21 +57,21 @@ WRITERS: dict[str, Callable[[AnyBlock], str]] = {
 LOOKS = ("notice", "warning", "switch", "hook", "undone")
 BLOCKS: list[tuple[AnyBlock, list[str]]] = [
     *(
-        (Aside(look=look, title="The title", words="The words", facts=["fact"]), ["title", "words", "fact"])
+        (EventNote(look=look, title="The title", words="The words", facts=["fact"]), ["title", "words", "fact"])
         for look in LOOKS
     ),
-    (Aside(look="compaction", title="The title", facts=["fact"], text="The text"), ["title", "fact", "text"]),
+    (EventNote(look="compaction", title="The title", facts=["fact"], text="The text"), ["title", "fact", "text"]),
     (Thought(title="The title", text="The text"), ["title", "text"]),
     (Chips(chips=[Chip(label="kind", name="name", where="where", facts=["fact"], text="text")]),
      ["kind", "name", "where", "fact", "text"]),
     (Shell(command="make", asked="build", changed_by="the user", output="out", exit_code=7, facts=["fact"]),
      ["make", "build", "the user", "out", "exit code 7", "fact"]),
     (Result(lost_call="gone", text="text", pieces=[(0, "piece")], full_path="/all"), ["gone", "text", "piece"]),
-    (Edit(action="edit", verb="edited", path="a.py", new_path="b.py", lines=(3, 1), fate="kept", fate_words="accepted",
-          facts=["fact"], warnings=["warning"], diff="@@ -1 +1 @@\n-low\n+high\n"),
+    (Edit(action="edit", verb="edited", path="a.py", new_path="b.py", lines=(3, 1), outcome="kept",
+          outcome_words="accepted", facts=["fact"], warnings=["warning"], diff="@@ -1 +1 @@\n-low\n+high\n"),
      ["a.py", "b.py", "3", "accepted", "fact", "warning", "high"]),
     (Todo(tasks=[("done", "one", "first"), ("open", "two", "")]), ["one", "first", "two"]),
-    (Asked(title="title", state="state", message="message", questions=[("words", ["option"], "answer")]),
+    (QuestionForm(title="title", state="state", message="message", questions=[("words", ["option"], "answer")]),
      ["title", "state", "message", "words", "option", "answer"]),
 ]  # fmt: skip
 

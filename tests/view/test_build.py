@@ -27,7 +27,7 @@ from copilog.model import (
     UsedReference,
 )
 from copilog.view import View
-from copilog.view.blocks import Aside, Call, Edit, Prose, Shown, Thought, TurnFoot, TurnHead
+from copilog.view.blocks import Call, Edit, EventNote, Prose, Shown, Thought, TurnFoot, TurnHead
 from tests.view.surfaces import WRITERS
 
 
@@ -66,7 +66,7 @@ def test_prose_is_joined_until_something_else_comes() -> None:
 
     assert isinstance(first, Prose)
     assert [link.words for link in first.links] == ["two"]
-    assert isinstance(notice, Aside)
+    assert isinstance(notice, EventNote)
     assert isinstance(last, Prose)
     assert last.text == "4"
 
@@ -131,7 +131,7 @@ def test_an_edit_whose_call_has_shown_the_change_is_not_drawn_twice() -> None:
     assert isinstance(made, Call)
     assert "+high" in made.patch
     assert isinstance(edit, Edit)
-    assert edit.is_told
+    assert edit.is_in_call
 
 
 # --- one decision, every surface ----------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ PAGES = {
     "graph": "/graph",
     "trajectories": "/trajectories",
     "problems": "/problems?level=all",
+    "review": "/review?id={id}",
     "missing": "/conversation?id=vscode:nowhere",
 }
 # What comes into the page of a conversation as one reads it.

@@ -100,7 +100,8 @@ def test_our_scripts_are_modules_without_anything_inline() -> None:
     for template in sorted((styles_folder().parent / "templates").glob("*.html")):
         text = template.read_text(encoding="utf-8")
         assert not re.search(r"\son[a-z]+\s*=", text), f"{template.name} has an event handler"
-        assert not re.search(r"<script(?![^>]*\bsrc=)", text), f"{template.name} has an inline script"
+        if template.name != "export.html":  # a file that stands alone; its policy names its script by hash
+            assert not re.search(r"<script(?![^>]*\bsrc=)", text), f"{template.name} has an inline script"
         assert "http://" not in text.replace("http://www.w3.org/", ""), f"{template.name} names a host"
         assert "https://" not in text, f"{template.name} names a host"
     for script in sorted((STATIC / "js").glob("*.js")):

@@ -161,7 +161,7 @@ def test_a_long_search_comes_in_pages_too(client_of: Callable[[Path], TestClient
     assert set(seen) == {f"Tide {number:03}" for number in range(250)}
 
 
-def test_one_talkative_conversation_does_not_hide_the_others(
+def test_one_conversation_with_many_hits_does_not_hide_the_others(
     client_of: Callable[[Path], TestClient], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("copilog.store.search.MOST_RANKED", 20)

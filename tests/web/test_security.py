@@ -62,7 +62,7 @@ def test_our_own_host_names_are_accepted(client: TestClient) -> None:
     assert client.get(PAGE, headers={"Host": f"LOCALHOST:{PORT}"}).status_code == 200
 
 
-def test_a_name_without_a_port_stands_for_all_ports(viewer_archive: Path) -> None:
+def test_a_name_without_a_port_means_all_ports(viewer_archive: Path) -> None:
     settings = ViewerSettings(archive=viewer_archive, token=TOKEN, hosts=frozenset({"127.0.0.1", "[::1]"}))
     forwarded = TestClient(
         create_app(settings), base_url=f"http://{HOME}", headers={"Authorization": f"Bearer {TOKEN}"}

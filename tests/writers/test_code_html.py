@@ -118,7 +118,7 @@ def contrast(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark by choice", "dark by the system"])
-def test_every_colour_can_be_read_on_whatever_it_stands(theme: str) -> None:
+def test_every_colour_is_readable_on_its_background(theme: str) -> None:
     colours = themes()[theme]
     on_code = {*(name for name in colours if name.startswith("hl-")), "ink", "muted"}
     pairs = [*product(on_code, ("code-paper", "paper", "card"))]

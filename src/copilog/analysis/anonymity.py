@@ -178,10 +178,21 @@ def _tokens(section: TokensSection, names: _Names) -> TokensSection:
             unit=section.month.unit if section.month.unit in ("credits", "requests") else "",
             since=_day(section.month.since) or "",
             until=_day(section.month.until) or "",
+            before_since=_day(section.month.before_since) or "",
+            before_until=_day(section.month.before_until) or "",
         ),
+        period=replace(
+            section.period,
+            since=_day(section.period.since) or "",
+            until=_day(section.period.until) or "",
+            before_since=_day(section.period.before_since) or "",
+            before_until=_day(section.period.before_until) or "",
+        ),
+        calibration=section.calibration,
         composition=_composition(section.composition),
         origins=section.origins,
         at_least=section.at_least,
+        at_most=section.at_most,
         prices=_prices(section.prices, names) if section.prices is not None else None,
     )
 

@@ -23,6 +23,11 @@ def month_of(day: date, first: int) -> tuple[date, date]:
     return since, until
 
 
+def days_before(since: date, until: date) -> date:
+    """Return the first day of the period right before one, and as long; `until` is the day after the last one."""
+    return since - (until - since)
+
+
 def forecast_of(used: float | None, today: date, first: int) -> Forecast:
     """Return the pace of the billing month so far, and what it adds up to at its end."""
     since, until = month_of(today, first)

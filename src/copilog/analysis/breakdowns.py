@@ -13,14 +13,7 @@ from itertools import groupby
 from operator import add, itemgetter
 from typing import Any
 
-from copilog.analysis.facts import DIGITS
-from copilog.analysis.figures import OriginRow, SpendRow
-from copilog.analysis.model_names import ModelNames
-from copilog.analysis.name_keys import Spellings
-from copilog.analysis.numbers import added
-from copilog.analysis.prices import PricedModel, PriceTable
-from copilog.analysis.selection import NO_TURN, Chosen
-from copilog.analysis.spend_cells import (
+from copilog.analysis.cells import (
     AT,
     CACHEABLE,
     COUNTS,
@@ -31,14 +24,18 @@ from copilog.analysis.spend_cells import (
     WIDTH,
     Cell,
     Numbers,
-    Of,
     Row,
-    conversations_of,
-    loaded_skills,
     place_of,
-    spent,
     sum_of,
 )
+from copilog.analysis.facts import DIGITS
+from copilog.analysis.figures import OriginRow, SpendRow
+from copilog.analysis.model_names import ModelNames
+from copilog.analysis.name_keys import Spellings
+from copilog.analysis.numbers import added
+from copilog.analysis.prices import PricedModel, PriceTable
+from copilog.analysis.selection import NO_TURN, Chosen
+from copilog.analysis.spent_rows import Of, conversations_of, loaded_skills, spent
 from copilog.derive.model_names import key_of
 
 # The labels of rows without a name.

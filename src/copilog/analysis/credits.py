@@ -1,25 +1,26 @@
 """AI credits over time: by week and model, by repository and model, by month and outcome of the turns.
 
-Each row has the credits of the same key in the period before: the week or month before its own; for a repository the
-billing month before the current one. These numbers exclude estimates, which have fields of their own.
+Each row has the credits of the same key in the period before: the week or month before its own; for a repository those
+of the compared period and of the same length of time before it. These numbers exclude estimates, which have fields of
+their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import date, timedelta
+from operator import add
 from typing import NamedTuple
 
-from copilog.analysis.billing_months import month_of
 from copilog.analysis.breakdowns import NO_MODEL, NO_REPOSITORY, OUTCOMES, monday_of
-from copilog.analysis.figures import AtLeast, CreditRow, CreditsSection
+from copilog.analysis.cells import AT, Cell, CreditsRange, is_known
+from copilog.analysis.figures import CreditRow, CreditsSection, EstimateEnd
 from copilog.analysis.numbers import added
-from copilog.analysis.spend_cells import AT, Cell, is_known
 from copilog.derive.model_names import key_of
 
 DIGITS = 6
 # Outcomes of turns that are grouped under another label.
-OUTCOME_GROUPS = {"failed": "failed or cancelled", "cancelled": "failed or cancelled", "asked again": "unknown"}
+OUTCOME_GROUPS = {"failed": "failed or cancelled", "cancelled": "failed or cancelled"}
 
 Key = tuple[str, str]
 
@@ -29,14 +30,16 @@ class _Sum(NamedTuple):
     computed: float | None = None
     estimated: float | None = None
     at_least: float | None = None
+    at_most: float | None = None
 
     def plus(self, cell: Cell) -> _Sum:
-        likely, least = cell.estimated_credits() or (None, None)
+        least, likely, most = cell.estimated_credits() or (None, None, None)
         return _Sum(
             _more(self.recorded, cell, "credits"),
             _more(self.computed, cell, "computed_credits"),
             added(self.estimated, likely),
             added(self.at_least, least),
+            added(self.at_most, most),
         )
 
     @property
@@ -45,31 +48,41 @@ class _Sum(NamedTuple):
         return both
 
 
-def credits_section(cells: Iterable[Cell], shown: Callable[[str], str], today: date, first_day: int) -> CreditsSection:
-    """Return the credits by week, repository and outcome, from cells that are summed by day already."""
-    credited = [cell for cell in cells if _has_credits(cell)]
-    since, until = month_of(today, first_day)
-    before, _ = month_of(since - timedelta(days=1), first_day)
+class Compared(NamedTuple):
+    """A period by its days, and the usage of it and of the same length of time right before it."""
 
-    def model(cell: Cell) -> str:
-        key = key_of(cell.model or "")
+    since: date
+    until: date  # the last day
+    before_since: date
+    before_until: date
+    cells: list[Cell]
+    cells_before: list[Cell]
+
+
+def credits_section(cells: Iterable[Cell], shown: Callable[[str], str], compared: Compared) -> CreditsSection:
+    """Return the credits by week, repository and outcome, from cells that are summed by day already."""
+    credited, of_period, of_before = (
+        [cell for cell in several if _has_credits(cell)] for several in (cells, compared.cells, compared.cells_before)
+    )
+
+    def model(key: str) -> str:
         return shown(key) if key else NO_MODEL
 
-    weeks = _sums(credited, lambda cell: (monday_of(cell.day), model(cell)) if cell.day else None)
+    def repository(cell: Cell) -> Key:
+        return cell.repository or NO_REPOSITORY, key_of(cell.model or "")
+
+    weeks = _sums(credited, lambda cell: (monday_of(cell.day), key_of(cell.model or "")) if cell.day else None)
     outcomes = _sums(credited, lambda cell: (cell.day[:7], _outcome(cell)) if cell.day else None)
-    repositories = _sums(credited, lambda cell: (cell.repository or NO_REPOSITORY, model(cell)))
-    of_month, of_month_before = (
-        _sums(
-            [cell for cell in credited if cell.day and first.isoformat() <= cell.day < end.isoformat()],
-            lambda cell: (cell.repository or NO_REPOSITORY, model(cell)),
-        )
-        for first, end in ((since, until), (before, since))
-    )
+    repositories = _sums(credited, repository)
+    period, before = _sums(of_period, repository), _sums(of_before, repository)
     return CreditsSection(
-        weeks=[_row(key, weeks[key], before=weeks.get((_week_before(key[0]), key[1]))) for key in sorted(weeks)],
+        weeks=[
+            _row((week, model(key)), weeks[week, key], before=weeks.get((_week_before(week), key)))
+            for week, key in sorted(weeks)
+        ],
         repositories=sorted(
             (
-                _row(key, found, month=of_month.get(key), before=of_month_before.get(key))
+                _row((key[0], model(key[1])), found, period=period.get(key), before=before.get(key))
                 for key, found in repositories.items()
             ),
             key=lambda row: (-((row.recorded or 0) + (row.computed or 0)), -(row.estimated or 0), row.name, row.of),
@@ -81,16 +94,35 @@ def credits_section(cells: Iterable[Cell], shown: Callable[[str], str], today: d
     )
 
 
-def at_least(cells: Iterable[Cell]) -> AtLeast | None:
-    """Return the lower end of the estimates; None if nothing is estimated."""
-    estimated = [(cell, cell.range) for cell in cells if cell.is_estimated]
+def likely_by_day(cells: Iterable[Cell]) -> dict[str, CreditsRange]:
+    """Return the estimated credits of each day."""
+    days: dict[str, CreditsRange] = {}
+    for cell in cells:
+        found = cell.estimated_credits() if cell.day else None
+        if found is not None:
+            days[cell.day] = CreditsRange(*map(add, days.get(cell.day, CreditsRange(0, 0, 0)), found))
+    return days
+
+
+def ends_of(cells: Iterable[Cell]) -> tuple[EstimateEnd, EstimateEnd] | None:
+    """Return the lower and the upper end of the estimates; None if nothing is estimated."""
+    estimated = [cell for cell in cells if cell.is_estimated]
     if not estimated:
         return None
-    dollars = [found.dollars * (1 - cell.discount) for cell, found in estimated if cell.price is not None]
-    return AtLeast(
-        input=int(sum(found.input for _, found in estimated)),
-        output=int(sum(found.output for _, found in estimated)),
-        dollars=round(sum(dollars), DIGITS) if dollars else None,
+    ranges = [(cell.range, 1 - cell.discount) for cell in estimated if cell.price is not None]
+    low = round(sum(one.dollars * part for one, part in ranges), DIGITS) if ranges else None
+    high = round(sum(one.most_dollars * part for one, part in ranges), DIGITS) if ranges else None
+    return (
+        EstimateEnd(
+            input=int(sum(cell.range.input for cell in estimated)),
+            output=int(sum(cell.range.output for cell in estimated)),
+            dollars=low,
+        ),
+        EstimateEnd(
+            input=int(sum(cell.range.most_input for cell in estimated)),
+            output=int(sum(cell.range.most_output for cell in estimated)),
+            dollars=high,
+        ),
     )
 
 
@@ -103,7 +135,7 @@ def _sums(cells: Iterable[Cell], key_of_cell: Callable[[Cell], Key | None]) -> d
     return sums
 
 
-def _row(key: Key, found: _Sum, *, month: _Sum | None = None, before: _Sum | None = None) -> CreditRow:
+def _row(key: Key, found: _Sum, *, period: _Sum | None = None, before: _Sum | None = None) -> CreditRow:
     return CreditRow(
         name=key[0],
         of=key[1],
@@ -111,7 +143,8 @@ def _row(key: Key, found: _Sum, *, month: _Sum | None = None, before: _Sum | Non
         computed=_rounded(found.computed),
         estimated=_rounded(found.estimated),
         at_least=_rounded(found.at_least),
-        month=_rounded(month.total) if month is not None else None,
+        at_most=_rounded(found.at_most),
+        period=_rounded(period.total) if period is not None else None,
         before=_rounded(before.total) if before is not None else None,
     )
 

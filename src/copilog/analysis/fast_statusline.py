@@ -194,6 +194,7 @@ def texts_of(status: Status, now: datetime) -> dict[str, str]:
         "credits_turn": _amount(status.credits_turn),
         "month_used": _least(status) + _amount(status.month_used),
         "month_budget": _amount(status.month_budget),
+        "month_pace": _least(status) + _amount(_tenth(status.month_pace)),
         "month_forecast": _least(status) + _amount(_whole(status.month_forecast)),
         "month_days_left": NOTHING if status.month_days_left is None else str(status.month_days_left),
         "model": clean(status.model) or NOTHING,
@@ -209,8 +210,8 @@ def texts_of(status: Status, now: datetime) -> dict[str, str]:
 FIELDS = (
     "day", "conversations_today", "turns_today", "failed_today", "tokens_today", "recorded_tokens_today",
     "estimated_tokens_today", "least_tokens_today", "premium_requests_today", "credits_today", "credits_conversation",
-    "credits_turn", "month_used", "month_budget", "month_forecast", "month_days_left", "model", "title", "workspace",
-    "conversation", "latest_age", "scan_age", "stale",
+    "credits_turn", "month_used", "month_budget", "month_pace", "month_forecast", "month_days_left", "model", "title",
+    "workspace", "conversation", "latest_age", "scan_age", "stale",
 )  # fmt: skip
 
 
@@ -229,7 +230,8 @@ def _usual_line(status: Status, now: datetime, nothing: str, *, in_colour: bool)
     if status.credits_today:
         pieces.append(f"{texts['credits_today']} credits")
     if status.month_budget is not None:
-        pieces.append(f"month {texts['month_used']} of {texts['month_budget']}, forecast {texts['month_forecast']}")
+        pace, forecast = texts["month_pace"], texts["month_forecast"]
+        pieces.append(f"month {texts['month_used']} of {texts['month_budget']}, {pace} a day, forecast {forecast}")
     if status.failed_today:
         pieces.append(f"{red}{status.failed_today} failed{plain}")
     if status.turns_today and status.model:
@@ -276,6 +278,10 @@ def _amount(number: float | None) -> str:
 def _least(status: Status) -> str:
     """Return the prefix ">=" if a part of the month's usage has no record, else an empty text."""
     return ">=" if status.month_is_partial and status.month_used is not None else ""
+
+
+def _tenth(number: float | None) -> float | None:
+    return round(number, 1) if number is not None else None
 
 
 def _whole(number: float | None) -> float | None:

@@ -34,21 +34,40 @@ class SpendRow(Figures, kw_only=True):
     spread: int | None = None  # the recorded tokens that are parts of a total of several turns
     premium_requests: float | None = None  # of turns that were answered
     unanswered_requests: float | None = None  # premium requests of turns that failed or were cancelled
+    spread_requests: float | None = None  # the part of those of answered turns that is divided among turns
     credits: float | None = None  # recorded
     spread_credits: float | None = None  # the part of them that is divided among turns
     computed_credits: float | None = None  # of tokens without recorded credits, at list prices
     dollars: float | None = None  # recorded tokens at list prices; None if no model has a price
+    averaged_dollars: float | None = None  # the part whose price, of long prompts or not, was chosen by an average
     estimated_dollars: float | None = None  # the same of estimated tokens
     unpriced: int = 0  # recorded tokens of models without a price
     id: str | None = None  # what `copilog show` takes, for conversations and turns
 
 
-class AtLeast(Figures, kw_only=True):
-    """The lower end of the estimates of tokens that were not recorded. Likely numbers are in the estimated fields."""
+class AsModelRow(SpendRow, kw_only=True):
+    """What the recorded tokens would have been with another model, and the turns that recorded none."""
+
+    selected_turns: int
+    turns_without_tokens: int
+
+
+class EstimateEnd(Figures, kw_only=True):
+    """An end of the estimates of tokens that were not recorded. Likely numbers are in the estimated fields."""
 
     input: int = 0
     output: int = 0
     dollars: float | None = None  # None: no model has a price
+
+
+class CalibrationRow(Figures, kw_only=True):
+    """A parameter of the estimates: a range."""
+
+    name: str
+    low: float
+    likely: float
+    high: float
+    conversations: int  # of the user that it was calculated from; 0: a default
 
 
 class OriginRow(Figures, kw_only=True):
@@ -84,7 +103,7 @@ class Prices(Figures, kw_only=True):
 
 
 class MonthSection(Figures, kw_only=True):
-    """The billing month so far, against an allowance."""
+    """The billing month so far, against an allowance. It does not depend on the period that figures are taken of."""
 
     unit: str  # credits, requests
     since: str  # the first day
@@ -92,12 +111,21 @@ class MonthSection(Figures, kw_only=True):
     recorded: float | None
     computed: float | None
     used: float | None  # both together
+    estimated: float | None = None  # likely besides: of tokens that are not recorded
+    at_least: float | None = None  # the ends of that estimate
+    at_most: float | None = None
     budget: float | None  # of the config file
-    left: float | None
+    left: float | None  # of the budget, after what was used
     pace: float | None  # by day, today included
+    estimated_pace: float | None = None  # of the estimated credits
     days_left: int  # after today
     forecast: float | None  # for the end of the month, at this pace
-    before: float | None  # in the month before
+    estimated_forecast: float | None = None  # likely besides
+    forecast_at_least: float | None = None  # the ends of both forecasts together
+    forecast_at_most: float | None = None
+    before: float | None  # used in as many days right before the month
+    before_since: str  # the first of these days
+    before_until: str  # the last one
 
 
 class CreditRow(Figures, kw_only=True):
@@ -109,8 +137,30 @@ class CreditRow(Figures, kw_only=True):
     computed: float | None  # at list prices, if none are recorded
     estimated: float | None = None  # likely, of tokens that are not recorded either
     at_least: float | None = None  # the lower end of that estimate
-    month: float | None = None  # recorded and computed in the present billing month: of repositories
+    at_most: float | None = None  # the upper end
+    period: float | None = None  # recorded and computed in the compared period: of repositories
     before: float | None = None  # recorded and computed in the period before
+
+
+class PeriodSection(Figures, kw_only=True):
+    """Headline figures of a period, and of the same length of time right before it."""
+
+    since: str  # the first day
+    until: str  # the last day
+    before_since: str
+    before_until: str
+    days: int  # rounded; of either period
+    goes_on: bool = True  # whether the selection includes the days to come
+    turns: int
+    turns_before: int
+    tokens: int | None  # recorded
+    tokens_before: int | None
+    credits: float | None  # recorded and computed
+    credits_before: float | None
+    premium_requests: float | None
+    premium_requests_before: float | None
+    dollars: float | None
+    dollars_before: float | None
 
 
 class CreditsSection(Figures, kw_only=True):
@@ -118,7 +168,7 @@ class CreditsSection(Figures, kw_only=True):
 
     weeks: list[CreditRow]  # by model
     repositories: list[CreditRow]  # by model
-    outcomes: list[CreditRow]  # of each month: kept, undone, failed or cancelled, unknown
+    outcomes: list[CreditRow]  # of each month: kept, undone, failed or cancelled, asked again, unknown
 
 
 class TokensSection(Figures, kw_only=True):
@@ -144,10 +194,13 @@ class TokensSection(Figures, kw_only=True):
     input_turns: int  # turns whose input is recorded
     credit_turns: int  # turns whose credits are recorded
     month: MonthSection
+    period: PeriodSection  # the selected one; without one, the billing month so far
     credits: CreditsSection
     composition: list[ShareRow]
     origins: list[OriginRow]
-    at_least: AtLeast | None = None
+    calibration: list[CalibrationRow] = []  # empty if nothing is estimated
+    at_least: EstimateEnd | None = None
+    at_most: EstimateEnd | None = None
     prices: Prices | None = None
 
 

@@ -1,7 +1,8 @@
 """The user's Copilot plan from the config file, and which of the two billing systems a turn belongs to.
 
 A turn is billed by the system that its record names. If it names none, that is AI credits from 1 June 2026, and
-premium requests before and in plans that still use them (`billing = "requests"`). One credit is a cent at list prices.
+premium requests before and in plans that still use them (`billing = "requests"`). That day is the user's, as all days
+of figures are; `--utc` makes it GitHub's. One credit is a cent at list prices.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     prices: dict[str, OwnPrice] = {}
 
 
-def system_sql(plan: Plan, recorded: str, at: str) -> str:
-    """Return SQL for the billing system: the recorded one, else the one that follows from the plan and the time."""
+def system_sql(plan: Plan, recorded: str, day: str) -> str:
+    """Return SQL for the billing system: the recorded one, else the one that follows from the plan and the day."""
     if plan.billing == "requests":
         return f"coalesce({recorded}, 'requests')"
-    return f"coalesce({recorded}, CASE WHEN {at} >= '{FIRST_DAY_OF_CREDITS}' THEN 'credits' ELSE 'requests' END)"
+    return f"coalesce({recorded}, CASE WHEN {day} >= '{FIRST_DAY_OF_CREDITS}' THEN 'credits' ELSE 'requests' END)"

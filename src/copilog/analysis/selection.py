@@ -11,7 +11,9 @@ of the first; such copies are left out, so that no turn is measured twice. So ar
 from __future__ import annotations
 
 import sqlite3
-from datetime import UTC, datetime
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -27,16 +29,16 @@ if TYPE_CHECKING:
 __all__ = ["NO_TURN", "Chosen", "Selection", "choose"]
 
 NO_TURN = -1
+TABLES = ("chosen", "chosen_turn")
 SHORTEST_UNIQUE_ID = 20
 
 
 class Chosen:
     """A selection, prepared for measuring."""
 
-    def __init__(
-        self, connection: sqlite3.Connection, selection: Selection, now: datetime, *, is_whole: bool, plan: Plan
-    ) -> None:
-        self.connection = connection
+    def __init__(self, archive: Archive, selection: Selection, now: datetime, *, is_whole: bool, plan: Plan) -> None:
+        self._archive = archive
+        self.connection = archive.connection
         self.plan = plan
         self.selection = selection
         self.now = now
@@ -50,6 +52,34 @@ class Chosen:
         if not self._has_outcomes:
             _note_outcomes(self.connection)
             self._has_outcomes = True
+
+    @property
+    def has_period(self) -> bool:
+        return self.selection.since is not None or self.selection.until is not None
+
+    @property
+    def today(self) -> date:
+        """Return the present day in the zone of the selection."""
+        return self.now.astimezone(self.selection.zone).date()
+
+    def midnight(self, day: date) -> datetime:
+        """Return when a day begins in the zone of the selection."""
+        begin = datetime.combine(day, time())
+        zone = self.selection.zone
+        return begin.replace(tzinfo=zone) if zone is not None else begin.astimezone()
+
+    @contextmanager
+    def in_period(self, since: datetime, until: datetime) -> Iterator[Chosen]:
+        """Choose the same conversations in another period, for as long as the context lasts."""
+        other = msgspec.structs.replace(self.selection, since=since, until=until)
+        for table in TABLES:
+            self.connection.execute(f"ALTER TABLE temp.{table} RENAME TO {table}_aside")
+        try:
+            yield choose(self._archive, other, now=self.now, plan=self.plan)
+        finally:
+            for table in TABLES:
+                self.connection.execute(f"DROP TABLE IF EXISTS temp.{table}")
+                self.connection.execute(f"ALTER TABLE temp.{table}_aside RENAME TO {table}")
 
     def _count(self, sql: str) -> int:
         (count,) = self.connection.execute(sql).fetchone()
@@ -69,7 +99,7 @@ def choose(
     _make_tables(connection)
     _choose_conversations(archive, selection)
     is_whole = _choose_turns(connection, selection)
-    return Chosen(connection, selection, now or datetime.now(UTC), is_whole=is_whole, plan=plan or Plan())
+    return Chosen(archive, selection, now or datetime.now(UTC), is_whole=is_whole, plan=plan or Plan())
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:

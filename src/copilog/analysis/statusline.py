@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from copilog.analysis.billing_months import forecast_of, month_of
 from copilog.store.database import ArchiveError, map_file
-from copilog.store.schema import APPLICATION_ID, MIGRATIONS, UNANSWERED
+from copilog.store.migrations import MIGRATIONS
+from copilog.store.schema import APPLICATION_ID, UNANSWERED
 
 BUSY_SECONDS = 0.02
 NEWEST = 1_000  # conversations that are searched for the latest one of a workspace
@@ -109,6 +110,7 @@ class Status(NamedTuple):
     month_used: float | None = None  # of the billing month: credits, or premium requests if these are billed
     month_is_partial: bool = False  # something in the month has no record
     month_budget: float | None = None
+    month_pace: float | None = None  # by day, today included
     month_forecast: float | None = None
     month_days_left: int | None = None
 
@@ -190,6 +192,7 @@ def _with_month(
         month_used=used,
         month_is_partial=bool(row[2]) and month.billing != "requests",
         month_budget=month.budget,
+        month_pace=ahead.pace,
         month_forecast=ahead.total,
         month_days_left=ahead.days_left,
     )

@@ -8,23 +8,12 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from copilog.analysis.breakdowns import BY_CELL, BY_CONVERSATION, NO_MODEL
+from copilog.analysis.cells import AMOUNTS, AT, COUNTS, Cell, Numbers, Row, is_known
 from copilog.analysis.facts import DISTINCT, KNOWN_SUM, ROUNDED_SUM, SUM, Amount, Table, Unit, WalkedTable
 from copilog.analysis.numbers import added
 from copilog.analysis.prices import price_table
 from copilog.analysis.selection import NO_TURN, Chosen
-from copilog.analysis.spend_cells import (
-    AMOUNTS,
-    AT,
-    COUNTS,
-    Cell,
-    Numbers,
-    Of,
-    Row,
-    conversations_of,
-    is_known,
-    loaded_skills,
-    spent,
-)
+from copilog.analysis.spent_rows import Of, conversations_of, loaded_skills, spent
 from copilog.analysis.tokens import models_of
 from copilog.derive.model_names import key_of
 
@@ -69,10 +58,12 @@ _HEADINGS: dict[str, tuple[str, Unit]] = {
     "unpriced": ("Recorded tokens without a price", "tokens"),
     "premium_requests": ("Premium requests of answered turns", "amount"),
     "unanswered_requests": ("Premium requests of failed and cancelled turns", "amount"),
+    "spread_requests": ("Premium requests of a total of several turns", "amount"),
     "credits": ("Recorded AI credits", "amount"),
     "spread_credits": ("AI credits of a total of several turns", "amount"),
     "computed_credits": ("AI credits computed from list prices", "amount"),
     "dollars": ("Cost of recorded tokens", "dollars"),
+    "averaged_dollars": ("Cost of recorded tokens priced by an average prompt", "dollars"),
     "estimated_dollars": ("Cost of estimated tokens", "dollars"),
 }
 

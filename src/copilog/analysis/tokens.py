@@ -13,11 +13,12 @@ from pathlib import Path
 
 import msgspec
 
-from copilog.analysis.allowance import month_to_date
 from copilog.analysis.breakdowns import BY_CELL, BY_CONVERSATION, Tallies
-from copilog.analysis.credits import at_least, credits_section
+from copilog.analysis.credits import credits_section, ends_of
+from copilog.analysis.estimate_method import calibration_rows
 from copilog.analysis.facts import CHOSEN_CALLS, DIGITS, DISTINCT, Aggregate, Amount, SqlTable
-from copilog.analysis.figures import Prices, ShareRow, SpendRow, TokensSection
+from copilog.analysis.figures import AsModelRow, Prices, ShareRow, SpendRow, TokensSection
+from copilog.analysis.periods import compared, month_section
 from copilog.analysis.prices import PriceTable, price_table
 from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.errors import UsageError
@@ -39,11 +40,11 @@ def tokens(chosen: Chosen, *, limit: int | None = 20, prices: bool = True, cache
     table = price_table(models, cache, chosen.plan) if prices else None
     tallies = Tallies(ASKED_FOR, limit, table)
     tallies.add_all(chosen)
-    by_day = tallies.rows("day")
-    today = chosen.now.astimezone(chosen.selection.zone).date()
+    least, most = ends_of(tallies.cells()) or (None, None)
+    to_compare, period = compared(chosen, tallies, table)
     return TokensSection(
         total=next(iter(tallies.rows("total")), SpendRow(name="total")),
-        by_day=by_day,
+        by_day=tallies.rows("day"),
         by_workspace=tallies.rows("workspace"),
         by_model=tallies.rows("model"),
         by_agent=tallies.rows("agent"),
@@ -61,11 +62,14 @@ def tokens(chosen: Chosen, *, limit: int | None = 20, prices: bool = True, cache
         missed_cache_turns=tallies.missed_turns,
         input_turns=tallies.input_turns,
         credit_turns=tallies.credit_turns,
-        month=month_to_date(by_day, today, chosen.plan),
-        credits=credits_section(tallies.cells(), tallies.shown_model, today, chosen.plan.billing_day),
+        month=month_section(chosen, tallies, table),
+        period=period,
+        credits=credits_section(tallies.cells(), tallies.shown_model, to_compare),
         composition=_composition(chosen),
         origins=tallies.origins(),
-        at_least=at_least(tallies.cells()),
+        calibration=calibration_rows(chosen.connection) if least is not None else [],
+        at_least=least,
+        at_most=most,
         prices=_prices_of(models, table, chosen.plan.discount),
     )
 
@@ -87,15 +91,20 @@ def spend_by(
     return tallies.rows(by)
 
 
-def as_if(chosen: Chosen, model: str, *, cache: Path | None = None) -> SpendRow:
-    """Return all usage at the prices of another model. Raise UsageError if that model has no price."""
+def as_if(chosen: Chosen, model: str, *, cache: Path | None = None) -> AsModelRow:
+    """Return all recorded usage at the prices of another model. Raise UsageError if that model has no price."""
     table = price_table([model], cache, chosen.plan)
     entry = table.models.get(model) if table is not None else None
     if table is None or entry is None:
         raise UsageError(f"no price is known of {model!r}; the config file may have one")
     tallies = Tallies(["total"], None, table, every_model=entry)
     tallies.add_all(chosen)
-    return next(iter(tallies.rows("total")), SpendRow(name="total"))
+    row = next(iter(tallies.rows("total")), SpendRow(name="total"))
+    return AsModelRow(
+        **msgspec.structs.asdict(row),
+        selected_turns=chosen.turns,
+        turns_without_tokens=chosen.turns - tallies.input_turns,
+    )
 
 
 def models_of(chosen: Chosen) -> list[str]:

@@ -40,6 +40,7 @@ GROUPS = {
     "Share": {
         "export": ("copilog.cli.export", "Write conversations to HTML or Markdown files."),
         "report": ("copilog.cli.report", "Write all figures of a period to one HTML page."),
+        "secrets": ("copilog.cli.secrets", "List secrets that conversations contain, masked."),
         "mcp": ("copilog.cli.mcp", "Let coding agents search and read the archive (Model Context Protocol)."),
     },
     "Repair": {

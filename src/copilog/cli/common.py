@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -318,10 +318,10 @@ def end_with(
     return 1 if crashed or ((bad or unread) and settings.is_strict(strict)) else 0
 
 
-def unread_files(report: Report) -> Counter[str]:
-    """Count the empty files and those of unknown format in what the user named."""
+def unread_files(codes: Mapping[str, int]) -> Counter[str]:
+    """Return how many files that the user named are empty or of unknown format, from the numbers of their codes."""
     words = {"empty-file": EMPTY, "unknown-format": "of unknown format"}
-    return Counter(words[note.code] for note in report.diagnostics() if note.code in words)
+    return Counter({why: codes[code] for code, why in words.items() if code in codes})
 
 
 def default_jobs() -> int:

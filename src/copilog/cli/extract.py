@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -22,10 +22,12 @@ from copilog.cli.common import (
     strict_option,
 )
 from copilog.cli.json_output import print_json, with_escapes
+from copilog.cli.redacting import print_replaced, redact_option, redactor_for
 
 if TYPE_CHECKING:
     from copilog.diagnostics import Ledger
     from copilog.ingest.trajectories import Trajectories
+    from copilog.redaction import Redactor
     from copilog.telemetry.pipeline import Progress
 
 SHOWN_BAD = 5
@@ -120,6 +122,7 @@ Examples:
 @click.option(
     "-v", "--verbose", is_flag=True, help="Print each file as it is read, and the position of every bad record."
 )
+@redact_option
 @json_option
 @strict_option
 @pass_settings
@@ -134,6 +137,7 @@ def command(
     no_merge_tool_metadata: bool,
     jobs: int | None,
     verbose: bool,
+    redact: bool | None,
     as_json: bool,
     strict: bool | None,
     **chosen: Any,
@@ -163,10 +167,13 @@ def command(
     with progress_bar(settings) as progress:
         run = Trajectories(paths, options, progress=progress)
         _refuse_to_overwrite(run, output)
-        failures = _write(run, output)
+        redactor = redactor_for(settings, redact)
+        failures = _write(run, output, redactor)
     if not no_context_tag_summary and not failures:
         _write_summary(run, context_tag_summary_dir)
     code = _print_summary(settings, run, verbose, as_json=as_json, to_stdout=output is not None, strict=strict)
+    if redactor is not None:
+        print_replaced(redactor.counts)
     for reason in failures:
         click.echo(f"copilog: {printable(reason)}", err=True)
     if failures and output is not None:
@@ -178,19 +185,26 @@ class _NothingToKeep(Exception):  # noqa: N818 - it undoes the output, and is re
     """Raised if the run has no output worth writing."""
 
 
-def _write(run: Trajectories, output: Path | None) -> list[str]:
+def _write(run: Trajectories, output: Path | None, redactor: Redactor | None) -> list[str]:
     """Write the lines; return why they do not replace the old file, or None if they do."""
     failures: list[str] = []
     is_terminal = output is None and sys.stdout.isatty()
     with suppress(_NothingToKeep), _target(output) as file, closing(run.lines_in_pieces()) as lines:
         for line in lines:
-            for piece in line:
+            for piece in line if redactor is None else [_redacted(redactor, line)]:
                 file.write(with_escapes(piece.decode()).encode() if is_terminal else piece)
             file.write(b"\n")
         failures = run.failures()
         if failures:
             raise _NothingToKeep
     return failures
+
+
+def _redacted(redactor: Redactor, pieces: Iterable[bytes]) -> bytes:
+    """Return a line with placeholders; a string of its JSON at a time, so that it stays JSON."""
+    import msgspec
+
+    return msgspec.json.encode(redactor.value(msgspec.json.decode(b"".join(pieces))))
 
 
 def _refuse_to_overwrite(run: Trajectories, output: Path | None) -> None:

@@ -14,6 +14,7 @@ import click
 
 from copilog.cli.archives import bring_up_to_date, reads_archive
 from copilog.cli.common import Settings, pass_settings
+from copilog.cli.redacting import redact_option, redactor_for
 from copilog.cli.tokens import checked_token, new_token, token_from
 from copilog.errors import CopilogError, UsageError
 from copilog.sqliteio import remove_own_copies
@@ -53,14 +54,18 @@ Examples:
     help="The file with the token for --http; it is created if it does not exist. The token may also be in the "
     "environment variable COPILOG_TOKEN. Without either, each start prints a new token.",
 )
+@redact_option
 @pass_settings
 @reads_archive
-def command(settings: Settings, over_http: bool, port: int | None, token_file: Path | None) -> None:
+def command(
+    settings: Settings, over_http: bool, port: int | None, token_file: Path | None, redact: bool | None
+) -> None:
     """Let coding agents search and read the archive, over the Model Context Protocol (MCP).
 
     The agent starts this command and gets tools that search, list, read and measure conversations. No tool changes
     anything. The archive is updated at the start, and by a later request after a pause; with --no-scan it is never
-    updated. docs/mcp.md describes the tools, and how to configure an agent.
+    updated. With --redact, the answers have placeholders instead of secrets and private names; the ids in them stay
+    valid as long as they have none. docs/mcp.md describes the tools, and how to configure an agent.
     """
     if not over_http and (port is not None or token_file is not None):
         raise UsageError("--port and --token-file can only be used with --http")
@@ -75,7 +80,8 @@ def command(settings: Settings, over_http: bool, port: int | None, token_file: P
         ) from None
     with _archive_to_serve(settings) as path:
         _end_on_signal(path.parent if settings.reads_disk() else None)
-        built = server.build_server(path, _refresher(settings, path))
+        redactor = redactor_for(settings, redact, None if settings.reads_disk() else path)
+        built = server.build_server(path, _refresher(settings, path), redactor)
         if not over_http:
             server.serve_stdio(built)
             return

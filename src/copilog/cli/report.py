@@ -13,6 +13,7 @@ import click
 
 from copilog.cli.archives import reads_archive, searched_archive
 from copilog.cli.common import COUNT, Settings, json_option, pass_settings, plural
+from copilog.cli.redacting import print_replaced, redact_option, redactor_for
 from copilog.cli.selection_options import selects
 from copilog.diagnostics import Report
 from copilog.store.selection import FLAGS, NAME_FIELDS
@@ -54,6 +55,7 @@ Examples:
     show_default=True,
     help="The most rows of a table.",
 )
+@redact_option
 @json_option
 @pass_settings
 @selects
@@ -65,6 +67,7 @@ def command(
     anonymous: bool,
     title: str | None,
     limit: int,
+    redact: bool | None,
     selection: Selection,
     as_json: bool,
 ) -> int:
@@ -72,7 +75,8 @@ def command(
 
     The page is a single file without scripts, and loads nothing from the network. With --anonymous, workspaces,
     conversations, files, agents and skills have numbers instead of names, and the page contains no text of any
-    conversation; your --title is used as it is.
+    conversation; your --title is used as it is. With --redact, names stay, and secrets and private names in them are
+    replaced.
 
     With --json, the figures of the page are printed, and the page itself is written only if -o names a file.
     """
@@ -81,8 +85,12 @@ def command(
     if as_json and output == Path("-"):
         raise click.UsageError("--json and the page cannot both go to standard output; name a file with -o")
     stats = _measured(settings, selection, limit, anonymous)
+    redactor = redactor_for(settings, redact, _own_archive(settings))
+    choices = _choices(selection, anonymous)
+    if redactor is not None:
+        stats, choices = redactor.value(stats), redactor.value(choices)
     if output is not None:
-        page = _page(stats, selection, title, anonymous).encode()
+        page = _page(stats, choices, title, anonymous).encode()
         with _target(output) as file:
             file.write(page)
     if as_json:
@@ -90,6 +98,8 @@ def command(
 
         print_json(stats)
     click.echo(_summary_line(stats, output), err=True)
+    if redactor is not None:
+        print_replaced(redactor.counts)
     return 0
 
 
@@ -107,7 +117,14 @@ def _measured(settings: Settings, selection: Selection, limit: int, is_anonymous
     return anonymous(stats)
 
 
-def _page(stats: Stats, selection: Selection, title: str | None, is_anonymous: bool) -> str:
+def _own_archive(settings: Settings) -> Path | None:
+    """Return the path of the user's archive; None if a temporary one is used."""
+    from copilog.store.database import archive_path
+
+    return None if settings.reads_disk() else archive_path(settings.archive)
+
+
+def _page(stats: Stats, choices: list[tuple[str, str]], title: str | None, is_anonymous: bool) -> str:
     from datetime import UTC, datetime
 
     from copilog import __version__
@@ -117,7 +134,7 @@ def _page(stats: Stats, selection: Selection, title: str | None, is_anonymous: b
         made_at=datetime.now(UTC),
         made_by=f"copilog {__version__}",
         title=title,
-        selection=_choices(selection, is_anonymous),
+        selection=choices,
         is_anonymous=is_anonymous,
     )
     return report_page(stats, cover)

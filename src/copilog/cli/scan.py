@@ -71,6 +71,7 @@ def command(
     from copilog.ingest.origins import named_origins
     from copilog.store.archive import Archive
     from copilog.store.database import archive_path
+    from copilog.store.ledgers import recorded_below
 
     settings = settings.with_reading(roots, sample)
     if settings.sample and settings.archive is None:
@@ -87,11 +88,14 @@ def command(
             document = _document(archive, result, report, time.monotonic() - started)
             document |= roots_as_data(named.roots, skipped)
             print_json(document)
+        in_paths = recorded_below(archive.connection, paths)
     print_unread(settings, report)
     crashed = sum(diagnostic.code == "crash" for diagnostic in report.diagnostics())
     what = _print_summary(result, time.monotonic() - started)
-    unread = unread_files(report) if paths else None
-    return end_with(settings, report.bad_records(), crashed, strict, what, "copilog problems", unread)
+    unread = unread_files(in_paths.codes)
+    return end_with(
+        settings, max(report.bad_records(), in_paths.bad), crashed, strict, what, "copilog problems", unread
+    )
 
 
 def _scan(settings: Settings, archive: Archive, origins: Origins, jobs: int, report: Report) -> ScanResult:

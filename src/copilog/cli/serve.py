@@ -16,6 +16,7 @@ import click
 from copilog.cli.archives import reads_archive, searched_archive
 from copilog.cli.common import Settings, pass_settings
 from copilog.cli.libraries import missing_libraries
+from copilog.cli.redacting import private_in
 from copilog.cli.tokens import checked_token, new_token, token_from
 from copilog.diagnostics import Report
 
@@ -183,6 +184,8 @@ def _serve(settings: Settings, served: ShownArchive, wanted: Binding) -> None:
         is_of_this_machine=not (settings.roots or settings.sample) and served.notice in (None, NOT_STORED),
         files=wanted.files,
         plan=settings.config.plan,
+        is_redacted=settings.config.redact.value,
+        private=private_in(settings),
     )
     server = ViewerServer(create_app(told, _folders_to_watch(settings, served)), is_talkative=settings.debug)
     if not is_loopback(host):

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Kind = TypeVar("Kind")
 
 MOST_BYTES = 1 << 20
+LAST_BILLING_DAY = 28  # every month has it
+SHORTEST_PRIVATE = 2  # characters of a listed word
 
 EXAMPLE = """\
 # Folders to read besides the usual places.
@@ -30,6 +32,8 @@ color = "auto"
 list_limit = 50
 # Exit code 1 when there were bad records.
 strict = false
+# Redact whatever leaves the archive, without --redact: exports, reports, trajectories, answers to agents (MCP).
+redact = false
 # AI credits (or premium requests, see billing) that a billing month has, and the day on which it begins.
 budget = 1900
 billing_day = 1
@@ -46,6 +50,11 @@ discount = 0
 # output = 15.0
 # cache_read = 0.3
 # long = { above = 200000, input = 6.0, output = 22.5 }
+# What redaction replaces besides what it recognises, in any case; hosts and users only as whole words.
+# [private]
+# words = ["Project Heron"]
+# hosts = ["buildbox"]
+# users = ["ana"]
 """
 
 
@@ -70,6 +79,8 @@ class Config:
     billing_day: Value[int] = field(default_factory=lambda: Value(1))
     discount: Value[float] = field(default_factory=lambda: Value(0.0))
     prices: Value[dict[str, Any]] = field(default_factory=lambda: Value({}))
+    redact: Value[bool] = field(default_factory=lambda: Value(False))
+    private: Value[dict[str, list[str]]] = field(default_factory=lambda: Value({}))
 
     @property
     def plan(self) -> Plan:
@@ -90,17 +101,69 @@ def _is_number(given: Any) -> bool:
 
 
 def _price_problem(given: Any) -> str | None:
-    import msgspec
-
     from copilog.analysis.plans import OwnPrice
 
+    if not isinstance(given, dict):
+        return 'must be tables with prices, such as [prices."my-model"]'
+    known = ", ".join(OwnPrice.__struct_fields__)
+    for model, price in given.items():
+        name = f'."{model}"'
+        if not isinstance(price, dict):
+            return f"{name} must be a table with some of {known}"
+        for key, value in price.items():
+            problem = _problem_of_price(key, value, known)
+            if problem is not None:
+                return f"{name}{problem}"
+    return None
+
+
+def _problem_of_price(key: str, value: Any, known: str) -> str | None:
+    """Return what is wrong with a field of a model's prices; None if nothing is."""
+    if key == "same_as":
+        return None if isinstance(value, str) and value else ".same_as must be the name of a model, in quotes"
+    if key in PRICES:
+        return None if _is_price(value) else f".{key} {A_PRICE}"
+    if key != "long":
+        return f" has no setting {key!r}; known are {known}"
+    if not isinstance(value, dict):
+        return f".long must be a table with {LONG}"
+    for name in ("above", "input", "output"):
+        if name not in value:
+            return f".long has no {name}; it needs {LONG}"
+    for name, number in value.items():
+        if name == "above":
+            if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+                return ".long.above must be a whole number of tokens from 1"
+        elif name not in PRICES:
+            return f".long has no setting {name!r}; it needs {LONG}"
+        elif not _is_price(number):
+            return f".long.{name} {A_PRICE}"
+    return None
+
+
+def _is_price(given: Any) -> bool:
+    return _is_number(given) and given >= 0
+
+
+PRICES = ("input", "output", "cache_read", "cache_write")
+A_PRICE = "must be a number from 0: dollars for a million tokens"
+LONG = "above, input and output, and may have cache_read and cache_write"
+
+
+def _private_problem(given: Any) -> str | None:
+    import msgspec
+
+    from copilog.redaction import Private
+
     try:
-        msgspec.convert(given, dict[str, OwnPrice])
+        listed = msgspec.convert(given, dict[str, list[str]])
     except msgspec.ValidationError as error:
         return f"cannot be read: {error}"
-    known = {*OwnPrice.__struct_fields__}
-    unknown = [f"{model}: {name}" for model, price in given.items() for name in price if name not in known]
-    return f"cannot be read: unknown setting {unknown[0]}" if unknown else None
+    unknown = [name for name in listed if name not in Private._fields]
+    if unknown:
+        return f"cannot be read: unknown list {unknown[0]}; known are {', '.join(Private._fields)}"
+    short = [text for texts in listed.values() for text in texts if len(text.strip()) < SHORTEST_PRIVATE]
+    return f"has {short[0]!r}, which is too short: it would be replaced in every text" if short else None
 
 
 # What is wrong with a value, in words; None if nothing is.
@@ -108,10 +171,15 @@ CHECKS: dict[str, Callable[[Any], str | None]] = {
     "billing": lambda given: None if given in ("credits", "requests") else 'must be "credits" or "requests"',
     "budget": lambda given: None if _is_number(given) and given > 0 else "must be a number above 0",
     "billing_day": lambda given: (
-        None if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= 28 else "must be from 1 to 28"
+        None
+        if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= LAST_BILLING_DAY
+        else f"must be a whole number from 1 to {LAST_BILLING_DAY}"
     ),
-    "discount": lambda given: None if _is_number(given) and 0 <= given < 1 else "must be a part: 0.1 is a tenth",
+    "discount": lambda given: (
+        None if _is_number(given) and 0 <= given < 1 else "must be a number from 0 and below 1: 0.1 is a tenth"
+    ),
     "prices": _price_problem,
+    "private": _private_problem,
 }
 
 
@@ -164,7 +232,7 @@ def _checked(key: str, given: Any, path: Path) -> Any:
     if key in CHECKS:
         problem = CHECKS[key](given)
         if problem is not None:
-            raise UsageError(f"{path}: {key} {problem}")
+            raise UsageError(f"{path}: {key}{'' if problem.startswith('.') else ' '}{problem}")
         return given
     if not isinstance(given, bool):
         raise UsageError(f"{path}: {key} must be true or false")

@@ -28,8 +28,8 @@ SPEND_TABLES = (
 COLUMNS = {
     "SpendRow": (
         "id", "name", "turns", "calls", "input", "cache_share", "output", "spread", "estimated_input",
-        "estimated_output", "premium_requests", "unanswered_requests", "credits", "computed_credits", "dollars",
-        "estimated_dollars",
+        "estimated_output", "premium_requests", "spread_requests", "unanswered_requests", "credits", "spread_credits",
+        "computed_credits", "dollars", "averaged_dollars", "estimated_dollars",
     ),
     "ToolRow": (
         "name", "calls", "failed", "failure_rate", "command_errors", "retries", "automatic", "by_user", "denied",
@@ -39,7 +39,7 @@ COLUMNS = {
     "SkillRow": ("name", "offered", "loaded", "conversations", "last_at", "is_defined", "evidence"),
 }  # fmt: skip
 LEFT_OUT = {  # --json and --csv have them
-    "SpendRow": ("conversations", "cache_read", "cache_write", "reasoning", "unpriced", "spread_credits"),
+    "SpendRow": ("conversations", "cache_read", "cache_write", "reasoning", "unpriced"),
     "ToolRow": ("conversations", "timed", "result_bytes"),
     "AgentRow": ("path",),
     "SkillRow": ("path",),
@@ -75,7 +75,7 @@ class Section(NamedTuple):
 SECTIONS = {
     "totals": Section(("sources",), {"sources": "times"}),
     "tokens": Section(
-        (*SPEND_TABLES, "composition", "origins"),
+        (*SPEND_TABLES, "composition", "origins", "calibration"),
         {"composition": "percent", **dict.fromkeys(SPEND_TABLES, COST_DRAWN)},
     ),
     "models": Section(("models", "switches", "conflicts"), {"models": "turns"}),
@@ -104,7 +104,11 @@ Examples:
 )
 @click.argument("section", required=False, type=click.Choice(list(SECTIONS)))
 @click.option("--by", "way", type=click.Choice(WAYS), help="Print tokens and cost, grouped by this.")
-@click.option("--as-model", metavar="MODEL", help="Say what the same tokens cost with this model.")
+@click.option(
+    "--as-model",
+    metavar="MODEL",
+    help="Say what the recorded tokens cost with this model, and how many turns have none.",
+)
 @click.option("--table", type=click.Choice(TABLES), metavar="NAME", help="Print only this table of the section.")
 @click.option("-n", "--limit", type=COUNT, help=f"The most rows to print (default {MOST}).")
 @click.option("-a", "--all", "show_all", is_flag=True, help="Print all rows.")
@@ -129,7 +133,9 @@ def command(
     """Measure usage: tokens, cost, models, tools, agents, skills, work and time.
 
     Without a section, the main figures of all of them are printed. --since and --until count the turns of a period;
-    all other options select complete conversations. docs/metrics.md defines each figure; estimates are marked.
+    all other options select complete conversations, and the billing month does not depend on a period. Turns without a
+    record of their bill count as AI credits from 1 June 2026 on: a day of yours, or with --utc of GitHub's.
+    docs/metrics.md defines each figure; estimates are marked.
     """
     asked = _Request(section or _section_of(way, table, as_csv), way, table)
     asked.check()
@@ -162,19 +168,24 @@ def _show_as_model(settings: Settings, chosen: Chosen, model: str, as_json: bool
 
     before = [row for row in spend_by(chosen, "total") if row.name == "total"]
     same = as_if(chosen, model)
-    rows = [*before, *([] if not before else [_named(same, f"with {model}")])]
+    rows = [*before, *([] if not before else [_with_name(same, f"with {model}")])]
     if as_json:
         print_json(rows)
         return
+    if same.turns_without_tokens:
+        turns = f"{same.turns_without_tokens:,} of {same.selected_turns:,} {plural(same.selected_turns, 'turn')}"
+        settings.out.print(f"left out, because no tokens are recorded: {turns}")
     columns = ("name", "turns", "input", "cache_share", "output", "credits", "computed_credits", "dollars")
     print_table(settings, rows, title="as it was, and with another model", columns=columns)
 
 
-def _named(row: SpendRow, name: str) -> SpendRow:
+def _with_name(row: SpendRow, name: str) -> SpendRow:
     """Return the row of another model under a name, without the recorded credits and premium requests."""
     import msgspec
 
-    return msgspec.structs.replace(row, name=name, credits=None, spread_credits=None, premium_requests=None)
+    return msgspec.structs.replace(
+        row, name=name, credits=None, spread_credits=None, premium_requests=None, spread_requests=None
+    )
 
 
 def _section_of(way: str | None, table: str | None, as_csv: str | None) -> str | None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from copilog.analysis.allowance import month_label
+from copilog.analysis.estimate_method import method_text
 from copilog.analysis.numbers import added
+from copilog.analysis.periods import before_label, days_label
 from copilog.cli.common import folder_name, plural
 from copilog.cli.tables import cell, duration, money, print_table, short_number
 from copilog.derive.line_counts import line_counts_text
 
 if TYPE_CHECKING:
-    from copilog.analysis.figures import ActivityRow, AtLeast, Prices, SpendRow, Stats, TokensSection, WorkSection
+    from copilog.analysis.figures import ActivityRow, EstimateEnd, Prices, SpendRow, Stats, TokensSection, WorkSection
     from copilog.cli.common import Settings
 
 HEIGHTS = " ▁▂▃▄▅▆▇█"
@@ -32,8 +35,8 @@ def print_overview(settings: Settings, stats: Stats) -> None:
     tokens = stats.tokens
     workspaces = [_with_short_name(row) for row in tokens.by_workspace]
     spent = (
-        "name", "turns", "input", "output", "spread", "estimated_output", "premium_requests", "credits",
-        "computed_credits", "dollars",
+        "name", "turns", "input", "output", "spread", "estimated_output", "premium_requests", "spread_requests",
+        "credits", "spread_credits", "computed_credits", "dollars",
     )  # fmt: skip
     print_table(settings, tokens.by_model, title="models", columns=spent, bars=COST_DRAWN)
     print_table(settings, workspaces, title="workspaces", columns=spent, bars=COST_DRAWN)
@@ -122,13 +125,15 @@ def spend_lines(tokens: TokensSection) -> Iterator[str]:
     estimates = ((total.estimated_input, "in"), (total.estimated_output, "out"))
     estimated = ", ".join(f"{short_number(number)} {word}" for number, word in estimates if number)
     if estimated:
-        least = tokens.at_least
-        ends = ((least.input, "in"), (least.output, "out")) if least is not None else ()
-        lowest = ", ".join(f"{short_number(number)} {word}" for number, word in ends if number)
+        lowest = _ends(tokens.at_least)
         lowest = f"at least {lowest}; " if lowest else ""
-        yield f"tokens estimated, where none were recorded: {lowest}likely {estimated} (calls replayed)"
+        highest = _ends(tokens.at_most)
+        highest = f"; at most {highest}" if highest else ""
+        method = method_text(tokens.calibration)
+        yield f"tokens estimated, where none were recorded: {lowest}likely {estimated}{highest} ({method})"
     yield from _bills(tokens)
-    yield from _dollars(total, tokens.prices, tokens.at_least)
+    yield from _dollars(total, tokens.prices, tokens.at_least, tokens.at_most)
+    yield from _before(tokens)
     if month := month_label(tokens.month):
         yield month
     others = [row for row in tokens.by_payer if row.name != "Copilot"]
@@ -141,13 +146,19 @@ def spend_lines(tokens: TokensSection) -> Iterator[str]:
         yield f"turns that missed the cache: {tokens.missed_cache_turns:,} of {tokens.cache_turns:,} that tell"
 
 
+def _ends(end: EstimateEnd | None) -> str:
+    ends = ((end.input, "in"), (end.output, "out")) if end is not None else ()
+    return ", ".join(f"{short_number(number)} {word}" for number, word in ends if number)
+
+
 def _bills(tokens: TokensSection) -> Iterator[str]:
     """Yield a line for premium requests and one for AI credits: the two are never added up."""
     total = tokens.total
     if total.premium_requests is not None or total.unanswered_requests is not None:
         apart = total.unanswered_requests
         more = f"; {cell('premium_requests', apart)} more of failed or cancelled turns" if apart else ""
-        yield f"premium requests: {cell('premium_requests', total.premium_requests or 0.0)} (as recorded){more}"
+        spread = f", {cell('premium_requests', total.spread_requests)} of them spread" if total.spread_requests else ""
+        yield f"premium requests: {cell('premium_requests', total.premium_requests or 0.0)} (as recorded{spread}){more}"
     known = []
     if total.credits is not None:
         spread = f", {cell('credits', total.spread_credits)} of them spread" if total.spread_credits else ""
@@ -158,18 +169,48 @@ def _bills(tokens: TokensSection) -> Iterator[str]:
         yield f"AI credits: {' + '.join(known)}"
 
 
-def _dollars(total: SpendRow, prices: Prices | None, least: AtLeast | None) -> Iterator[str]:
+def _dollars(
+    total: SpendRow, prices: Prices | None, least: EstimateEnd | None, most: EstimateEnd | None
+) -> Iterator[str]:
     if prices is None or (total.dollars is None and total.estimated_dollars is None):
         return
     dollars = [money(total.dollars)] if total.dollars is not None else []
     if total.estimated_dollars:
         lowest = f"at least {money(least.dollars)}, likely " if least is not None and least.dollars else ""
-        dollars.append(f"{lowest}~{money(total.estimated_dollars)} for what is estimated")
+        highest = f", at most {money(most.dollars)}" if most is not None and most.dollars else ""
+        dollars.append(f"{lowest}~{money(total.estimated_dollars)}{highest} for what is estimated")
     table = f"{prices.source}{f' of {prices.date}' if prices.date else ''}"
     table += ", and the config file" if prices.own else ""
     table += f", less {prices.discount:.0%}" if prices.discount else ""
     missing = f"; no price for {', '.join(prices.unpriced)}" if prices.unpriced else ""
     yield f"at list prices ({table}): {' + '.join(dollars)}{missing}"
+    if total.averaged_dollars:
+        yield f"  {money(total.averaged_dollars)} of it computed with the average prompt of several calls, long or not"
+
+
+def _before(tokens: TokensSection) -> Iterator[str]:
+    """Yield a line with the main figures of the period and of the time right before it, if anything was used then."""
+    period, shown_amount = tokens.period, partial(cell, "credits")
+    compared: tuple[tuple[float | None, float | None, str, Callable[[Any], str]], ...] = (
+        (period.turns, period.turns_before, "turns", str),
+        (period.tokens, period.tokens_before, "tokens", short_number),
+        (period.credits, period.credits_before, "credits", shown_amount),
+        (
+            period.premium_requests,
+            period.premium_requests_before,
+            "premium requests",
+            lambda number: cell("credits", number),
+        ),
+        (period.dollars, period.dollars_before, "", money),
+    )
+    known = [
+        f"{shown(now)} {word}".strip() + f" after {shown(before)}"
+        for now, before, word, shown in compared
+        if now is not None and before
+    ]
+    if known:
+        days = days_label(period.since, period.until)
+        yield f"{days}, compared with what was {before_label(period)}: {', '.join(known)}"
 
 
 def _with_short_name(row: SpendRow) -> SpendRow:

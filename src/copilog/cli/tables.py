@@ -22,6 +22,7 @@ NOTHING = "-"
 SHORT = {
     "premium_requests": "premium",
     "unanswered_requests": "unanswered",
+    "spread_requests": "spread premium",
     "cache_share": "cached",
     "conversations": "convs",
     "first_median_ms": "first",

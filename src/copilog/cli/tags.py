@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,13 @@ def command(
     document = inventory_of(_conversations(settings, inputs, report), catalogue).to_json()
     _write(_as_json(document) if as_json else page_of(document), output)
     _print_bad_records(report)
-    return finish(settings, report, strict, _closing_line(document), unread_files(report))
+    return finish(
+        settings,
+        report,
+        strict,
+        _closing_line(document),
+        unread_files(Counter(note.code for note in report.diagnostics())),
+    )
 
 
 def _catalogue(path: Path | None) -> Catalogue:

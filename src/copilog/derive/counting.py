@@ -23,6 +23,9 @@ REASONS = {
 }
 BRANCH_MARK = "~"  # between the id of a conversation and the name of one of its branches
 
+UNDONE = frozenset({"undone", "rewound"})  # reasons why turns no longer count that a list does not leave out
+STREAMED = frozenset({"cli-events", "cli-history"})  # sources in which only a rewind removes turns
+
 
 class Placed(NamedTuple):
     """A turn in reading order, with the branches that lead to it, the outermost first; the trunk has none."""
@@ -89,12 +92,15 @@ def without_superseded(conversation: Conversation) -> Conversation:
 
 
 def has_nothing(conversation: Conversation) -> bool:
-    """Return whether a list leaves a conversation out: no turn counts, none can be redone, nothing else is to read.
+    """Return whether a list leaves a conversation out: no turn counts, none was undone, nothing else is to read.
 
-    An undone turn stays where it was until the next prompt is sent. A removed one is gone.
+    An undone turn stays where it was until the next prompt is sent, and so does a rewound one of Copilot CLI in other
+    traces: the program's own stream calls it removed. A removed turn of VS Code is gone.
     """
-    is_undone = any(turn.superseded == "undone" for turn in conversation.turns)
-    return not is_undone and is_empty(without_superseded(conversation))
+    reasons = UNDONE | {"removed"} if conversation.source in STREAMED else UNDONE
+    return not any(turn.superseded in reasons for turn in conversation.turns) and is_empty(
+        without_superseded(conversation)
+    )
 
 
 def is_branched(conversation: Conversation) -> bool:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from copilog.derive.model_calls import Kind, Replay
+from copilog.derive.replayed_calls import Kind, Replay
 from copilog.model import Conversation, Notice
 
 FRAME_TOKENS = 40  # of output, in each call of a model that calls tools: the syntax around their arguments

@@ -9,17 +9,19 @@ difference. docs/identity.md has the rules.
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import msgspec
 
 from copilog.derive import unite_titles
 from copilog.identity.alignment import align
-from copilog.identity.conflicts import Texts, overruled
+from copilog.identity.conflicts import Texts, lost_values, overruled
 from copilog.identity.edits import join_edits, join_full_results, mark_undone
 from copilog.identity.field_union import conflicts_of, fill, fill_conversation, fill_turn, own_turn, unite_provenance
 from copilog.identity.messages import own_message, unite_inside, unite_messages, without_repeated_checkpoints
 from copilog.identity.order import Fork, forks_in, in_order, numbered
 from copilog.identity.part_order import put_in_order
-from copilog.identity.superseding import newest_files, superseded_in
+from copilog.identity.superseding import emptied_at, newest_files, superseded_in
 from copilog.identity.traces import (
     OF_ONE_TRACE,
     fullness,
@@ -47,7 +49,7 @@ def merge(traces: list[Conversation]) -> Conversation:
         others.sort(key=fullness, reverse=True)
     with_turns = [one for one in (lead, *others) if has_turns(one)]
     if len(with_turns) > 1 or (with_turns and with_turns[0] is not lead):
-        _unite_turns(lead, with_turns, stale)
+        _unite_turns(lead, with_turns, stale, emptied_at(traces))
     _take_loose_messages(lead, others)
     _take_id(lead, others)
     unite_titles(lead, others)
@@ -94,13 +96,15 @@ def copy_of(trace: Conversation) -> Conversation:
 # --- turns ------------------------------------------------------------------------------------------------------
 
 
-def _unite_turns(lead: Conversation, conversations: list[Conversation], stale: set[int]) -> None:
+def _unite_turns(
+    lead: Conversation, conversations: list[Conversation], stale: set[int], rewound_at: datetime | None
+) -> None:
     """Give the lead the turns of all conversations, in order, each with its messages."""
     loose = loose_messages(lead)
     own = own_name(lead)
     traces = traces_in(conversations)
     order = in_order(align(conversations), traces)
-    superseded = superseded_in(order, traces)
+    superseded = superseded_in(order, traces, rewound_at)
     forks = forks_in(order, traces, set(superseded), newest_files(traces))
     order = numbered(order, forks)
     index_of = {id(group): index for index, group in enumerate(order)}
@@ -164,7 +168,7 @@ def _united(group: Group, index: int, lead: Conversation, stale: set[int]) -> tu
         messages = put_in_order(messages, group.views, turn)
         texts = Texts(messages, turn)
         for view in group.views:
-            conflicts_of(view.conversation).extend(overruled(view, texts, index))
+            conflicts_of(view.conversation).extend(overruled(view, texts, index, lost_values(view, messages)))
     for message in messages:
         message.turn = index
     return turn, messages

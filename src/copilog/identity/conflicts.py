@@ -5,15 +5,17 @@ This is the last step for each turn, so no text that a trace has is lost, whatev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
-from copilog import jsonio
-from copilog.errors import BadRecord
-from copilog.identity.part_union import UNFINISHED_STATES
+from copilog.identity.calls import have_same_arguments
+from copilog.identity.contradictions import contradicted
+from copilog.identity.part_pairs import partners
+from copilog.identity.part_union import UNFINISHED_STATES, without_cut_mark
 from copilog.identity.turn_views import View
 from copilog.model import AnyPart, Conflict, Message, Text, ToolCall, Turn
 from copilog.similarity import without_blanks
@@ -21,7 +23,7 @@ from copilog.similarity import without_blanks
 SHORTEST_TEXT = 4  # shorter texts are marks
 # Keys whose values are ids, names and marks of one writer: they are recorded elsewhere, or not meant for readers.
 NOT_TEXT = frozenset({
-    "kind", "native", "position", "extra", "id", "call_id", "round_id", "native_ids", "run_id", "tool_id",
+    "kind", "native", "position", "extra", "id", "call_id", "call_ids", "round_id", "native_ids", "run_id", "tool_id",
     "origin", "type", "status", "outcome", "verdicts", "evidence", "mime_type", "model", "language", "started_at",
     "uri", "path", "full_text_path", "cwd", "exit_code", "data",
 })  # fmt: skip
@@ -44,9 +46,8 @@ class Texts:
         return "\n".join(without_blanks(text) for text in self._exact)
 
     @cached_property
-    def _arguments(self) -> list[Any]:
-        calls = (part for message in self._messages for part in message.parts if isinstance(part, ToolCall))
-        return [_parsed(call.arguments) for call in calls]
+    def _calls(self) -> list[ToolCall]:
+        return [part for message in self._messages for part in message.parts if isinstance(part, ToolCall)]
 
     def _all(self) -> Iterator[str]:
         for message in self._messages:
@@ -58,22 +59,14 @@ class Texts:
     def has(self, text: str, *, is_cut: bool = False) -> bool:
         if text in self._exact:
             return True
-        squeezed = without_blanks(text)
+        squeezed = without_blanks(without_cut_mark(text) if text.endswith("]") else text)
         if is_cut:
             squeezed = squeezed.removesuffix("...").removesuffix("…")
         return len(squeezed) < SHORTEST_TEXT or squeezed in self._joined
 
-    def has_arguments(self, arguments: str) -> bool:
-        """Return whether some call has these arguments, compared as JSON values."""
-        parsed = _parsed(arguments)
-        return parsed is not None and parsed in self._arguments
-
-
-def _parsed(arguments: str | None) -> Any:
-    try:
-        return jsonio.decode((arguments or "").encode("utf-8", "replace"))[0]
-    except BadRecord:
-        return None
+    def has_arguments(self, call: ToolCall) -> bool:
+        """Return whether some call has the arguments of this one, in whatever spelling."""
+        return any(own.arguments == call.arguments or have_same_arguments(own, call) for own in self._calls)
 
 
 def texts_in(value: Any) -> Iterator[str]:
@@ -89,20 +82,33 @@ def texts_in(value: Any) -> Iterator[str]:
             yield from texts_in(below)
 
 
-def overruled(view: View, texts: Texts, index: int) -> Iterator[Conflict]:
-    """Yield what a trace has in a turn and the united turn lacks: prompt, answer, and other parts by their kind."""
+def overruled(
+    view: View, texts: Texts, index: int, contradictions: Mapping[int, dict[str, Any]] = MappingProxyType({})
+) -> Iterator[Conflict]:
+    """Yield what a trace has in a turn and the united turn lacks: prompt, answer, and other parts by their kind.
+
+    `contradictions` has the values of parts that lost, by the `id()` of the part. A part whose texts are missing is
+    recorded as a whole.
+    """
     for field, parts in _fields(view.messages):
         missing = [part for part in parts if not _is_there(part, texts, is_cut=view.is_late)]
-        if not missing:
+        lost = [contradictions[id(part)] for part in parts if id(part) in contradictions and part not in missing]
+        if not missing and not lost:
             continue
-        value: Any = [msgspec.to_builtins(part) for part in missing]
-        if all(isinstance(part, Text) and not part.vulnerabilities for part in missing):
+        value: Any = [*(msgspec.to_builtins(part) for part in missing), *lost]
+        if not lost and all(isinstance(part, Text) and not part.vulnerabilities for part in missing):
             value = "\n".join(part.text for part in missing if isinstance(part, Text))
         yield Conflict(field=field, value=value, turn=index)
     for name in LISTS_OF_TEXTS:
         missing_items = [item for item in getattr(view.turn, name) if not _has_all(item, texts)]
         if missing_items:
             yield Conflict(field=name, value=msgspec.to_builtins(missing_items), turn=index)
+
+
+def lost_values(view: View, messages: list[Message]) -> dict[int, dict[str, Any]]:
+    """Return the values of a trace that the united turn contradicts, by the `id()` of their part."""
+    found = ((id(part), contradicted(part, united)) for part, united in partners(view.messages, messages))
+    return {name: lost for name, lost in found if lost is not None}
 
 
 def _fields(messages: Iterable[Message]) -> Iterator[tuple[str, list[AnyPart]]]:
@@ -118,7 +124,7 @@ def _fields(messages: Iterable[Message]) -> Iterator[tuple[str, list[AnyPart]]]:
 
 
 def _is_there(part: AnyPart, texts: Texts, *, is_cut: bool) -> bool:
-    if isinstance(part, ToolCall) and part.arguments is not None and texts.has_arguments(part.arguments):
+    if isinstance(part, ToolCall) and part.arguments is not None and texts.has_arguments(part):
         part = msgspec.structs.replace(part, arguments=None)
     return all(texts.has(text, is_cut=is_cut) for text in texts_in(msgspec.to_builtins(part)))
 

@@ -17,6 +17,7 @@ import msgspec
 from copilog.identity import merge
 from copilog.identity.alignment import align
 from copilog.identity.conflicts import Texts, overruled
+from copilog.identity.superseding import emptied_at
 from copilog.identity.traces import BROKEN, EARLIER, TORN, has_turns, name_of, traces_in
 from copilog.identity.turn_views import View, by_turn, prompts_in
 from copilog.model import Conversation, Message, Provenance, Text, ToolCall, ToolResult, Turn
@@ -32,7 +33,7 @@ def with_earlier(now: Conversation, before: Conversation, is_gone: Callable[[str
 
     `is_gone` returns whether the file at a path no longer exists.
     """
-    if not has_turns(now) or not has_turns(before):
+    if not has_turns(before) or not (has_turns(now) or was_emptied(now)):
         return now
     earlier = _earlier_trace(now, before, is_gone)
     if earlier is None:
@@ -43,6 +44,11 @@ def with_earlier(now: Conversation, before: Conversation, is_gone: Callable[[str
         # What was overruled when the earlier reading was merged is overruled again.
         place.conflicts = [one for at, one in enumerate(place.conflicts) if one not in place.conflicts[:at]]
     return united
+
+
+def was_emptied(now: Conversation) -> bool:
+    """Return whether a conversation without turns was rewound to its beginning, so that it lost them on purpose."""
+    return not now.turns and emptied_at([now]) is not None
 
 
 def _restore_lost_turns(now: Conversation, earlier: Conversation) -> None:

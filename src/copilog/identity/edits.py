@@ -9,11 +9,9 @@ import msgspec
 from copilog.identity.field_union import conflicts_of
 from copilog.identity.messages import insert_after_call
 from copilog.model import Conflict, Conversation, FileChange, FileEdit, ToolCall, ToolResult
+from copilog.model.recorded_names import UNDONE_REQUESTS
 
 Diff = tuple[str, int | None, int | None]
-
-
-UNDONE_REQUESTS = "undoneRequests"  # key in the `extra` of a history of edits
 
 
 def mark_undone(lead: Conversation, others: list[Conversation]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +11,8 @@ import msgspec
 from copilog.chat_json.sessions import WRITTEN
 from copilog.derive import one_agent
 from copilog.derive.model_names import is_same_model
+from copilog.derive.running import OPEN
+from copilog.identity.contradictions import agrees
 from copilog.identity.part_union import fill_value
 from copilog.identity.traces import EARLIER, OF_ONE_TRACE
 from copilog.identity.turn_views import SAME_TIME
@@ -21,10 +23,13 @@ CONTESTED = (
     "status", "agent", "command", "mode", "custom_agent", "model", "details", "error", "vote", "confirmation",
     "reason_without_vote", "undone_from", "system_label",
 )  # fmt: skip
+COUNTS = (
+    "input", "output", "cache_read", "cache_write", "reasoning", "last_prompt", "premium_requests", "credits",
+    "session_credits",
+)  # fmt: skip
 UNITED_LISTS = ("skills", "followups", "references", "citations", "edited_files")
 CONTESTED_TIMES = ("started_at", "completed_at", "first_progress_ms", "elapsed_ms", "generated_ms", "waited_ms")
 NAMED_OTHERWISE = frozenset({"agent"})  # the extension's own records call the participant by its title
-SAME_TIME_MS = 2_000  # writers read the clock at different steps of a turn
 OF_ONE_FILE = frozenset({
     "index", "pointer", "superseded", "branch", "traces", "part_orders", "duration", "ran_model", "extra",
 })  # fmt: skip
@@ -50,6 +55,9 @@ def fill_turn(mine: Turn, theirs: Turn, conflicts: list[Conflict], *, is_stale: 
 
     A turn whose recorded status differs from the other's gets no error from it.
     """
+    has_ended = mine.status in OPEN and theirs.status not in (None, *OPEN) and not is_stale and not is_secondary
+    if has_ended:  # an unfinished state does not contradict a finished one
+        mine.status = theirs.status
     conflicts += _contradictions(mine, theirs, mine.index, is_secondary=is_secondary)
     but = OF_ONE_FILE | WITHDRAWABLE if is_stale else OF_ONE_FILE
     if mine.status is not None and mine.status != theirs.status:
@@ -65,7 +73,11 @@ def fill_turn(mine: Turn, theirs: Turn, conflicts: list[Conflict], *, is_stale: 
     for flag in ("is_undone", "is_hidden", "is_request_hidden", "is_system_initiated"):
         if flag not in but:
             setattr(mine, flag, getattr(mine, flag) or getattr(theirs, flag))
-    mine.usage = _united_usage(mine.usage, theirs.usage)
+    if has_ended and not any(_lost_usage(theirs.usage, mine.usage, mine.index, is_earlier=True)):
+        mine.usage = _united_usage(theirs.usage, mine.usage)
+    else:
+        conflicts += _lost_usage(mine.usage, theirs.usage, mine.index, is_earlier=theirs.status in OPEN)
+        mine.usage = _united_usage(mine.usage, theirs.usage)
     if not is_stale:
         mine.extra = joined_extra(mine.extra, theirs.extra, conflicts, mine.index)
 
@@ -92,6 +104,30 @@ def _united_usage(mine: list[Usage], theirs: list[Usage]) -> list[Usage]:
     ]
 
 
+def _lost_usage(mine: list[Usage], theirs: list[Usage], index: int | None, *, is_earlier: bool) -> Iterator[Conflict]:
+    """Yield the totals of the other trace that contradict those of the same source.
+
+    `is_earlier` tells that the other trace is of an earlier time: then smaller totals are an earlier state.
+    """
+    known = {usage.source: usage for usage in reversed(mine) if usage.scope != "call"}
+    lost = [
+        usage
+        for usage in theirs
+        if usage.scope != "call" and usage not in mine and _has_other_counts(usage, known.get(usage.source), is_earlier)
+    ]
+    if lost:
+        yield Conflict(field="usage", value=msgspec.to_builtins(lost), turn=index)
+
+
+def _has_other_counts(usage: Usage, mine: Usage | None, is_earlier: bool) -> bool:
+    """Return whether two totals contradict each other in a number that both have."""
+    if mine is None or (usage.model, usage.parent_call_id) != (mine.model, mine.parent_call_id):
+        return mine is not None
+    pairs = [(getattr(usage, name), getattr(mine, name)) for name in COUNTS]
+    other = [(one, known) for one, known in pairs if one is not None and known is not None and one != known]
+    return bool(other) and not (is_earlier and all(one < known for one, known in other))
+
+
 def _contradictions(mine: Turn, theirs: Turn, index: int, *, is_secondary: bool) -> Iterable[Conflict]:
     for name in CONTESTED:
         if not (is_secondary and name in NAMED_OTHERWISE):
@@ -102,17 +138,17 @@ def _contradictions(mine: Turn, theirs: Turn, index: int, *, is_secondary: bool)
 
 
 def _conflict(name: str, mine: Any, theirs: Any, index: int | None) -> Iterable[Conflict]:
-    if mine is None or theirs is None or mine == theirs or _is_about(mine, theirs):
+    if mine is None or theirs is None or mine == theirs or _is_about(name, mine, theirs):
         return
     yield Conflict(field=name, value=msgspec.to_builtins(theirs), turn=index)
 
 
-def _is_about(mine: Any, theirs: Any) -> bool:
+def _is_about(name: str, mine: Any, theirs: Any) -> bool:
     """Return whether two values agree: times and durations within tolerance, structs where both have a value."""
     if isinstance(mine, datetime) and isinstance(theirs, datetime):
         return abs(mine - theirs) <= SAME_TIME
     if isinstance(mine, float | int) and isinstance(theirs, float | int):
-        return abs(mine - theirs) <= SAME_TIME_MS
+        return agrees(name, mine, theirs)
     if isinstance(mine, Model) and isinstance(theirs, Model):
         return any(is_same_model(one, other) for one in _names(mine) for other in _names(theirs))
     if isinstance(mine, msgspec.Struct) and isinstance(theirs, msgspec.Struct):
@@ -162,6 +198,8 @@ def fill_conversation(lead: Conversation, other: Conversation, *, is_stale: bool
     if extra:
         lead.extra = joined_extra(lead.extra, extra, conflicts, None)
     if other.usage:
+        is_earlier = len(other.turns) < len(lead.turns)
+        conflicts += _lost_usage(lead.usage, other.usage, None, is_earlier=is_earlier)
         lead.usage = _united_usage(lead.usage, other.usage)
     if other.turns:
         lead.updated_at = max(filter(None, (lead.updated_at, other.updated_at)), default=None)
@@ -207,7 +245,7 @@ def _fill_workspace(lead: Conversation, other: Conversation) -> None:
         if mine.uri is None or theirs.uri in (None, mine.uri):
             lead.workspace = msgspec.structs.replace(mine)  # conversations of one folder may share the object
             fill(lead.workspace, theirs)
-        if not _is_about(lead.workspace, theirs):
+        if not _is_about("workspace", lead.workspace, theirs):
             conflicts_of(other).append(Conflict(field="workspace", value=msgspec.to_builtins(theirs)))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from copilog.derive.outcomes import add_verdict
-from copilog.identity.calls import Pairs, is_recorded, same_calls
+from copilog.identity.calls import Pairs, is_recorded, same_calls_of_turn
 from copilog.identity.part_pairs import identity_of, unite_parts
 from copilog.identity.part_union import united_part, united_result
 from copilog.identity.traces import SESSION_FILES
@@ -71,7 +71,7 @@ def unite_messages(
         mine = [*mine, *answer]
     else:
         mine = _with_answer(mine, theirs, turn, is_cut=is_cut)
-        same = same_calls(_parts(mine, ToolCall), _parts(theirs, ToolCall))
+        same = same_calls_of_turn(mine, theirs)
         mine = _with_calls(mine, theirs, view.source, same, is_tied=is_tied)
         unite_parts(mine, theirs, {name: own.id for name, (own, _) in same.items()}, is_tied=is_tied)
     mine = _with_other_kinds(mine, theirs)
@@ -90,7 +90,7 @@ def unite_inside(mine: list[Message], view: View, call_id: str) -> list[Message]
                 message.parent_call_id = call_id
             return mine
     theirs = [message for message in theirs if message.role != "user"]
-    same = same_calls(_parts(mine, ToolCall), _parts(theirs, ToolCall))
+    same = same_calls_of_turn(mine, theirs)
     return _with_other_kinds(_with_calls(mine, theirs, view.source, same), theirs)
 
 
@@ -140,8 +140,8 @@ def _with_answer(mine: list[Message], theirs: list[Message], turn: Turn, *, is_c
 
 def _rest_after(said: str, also: str) -> str:
     """Return the rest of a text after its beginning, ignoring white space; empty if it begins otherwise."""
-    begun = without_blanks(said)
-    if not without_blanks(also).startswith(begun):
+    begun, whole = without_blanks(said), without_blanks(also)
+    if len(whole) == len(begun) or not whole.startswith(begun):
         return ""
     left = len(begun)
     for position, character in enumerate(also):
@@ -337,7 +337,7 @@ def _with_missing_calls(mine: list[Message], theirs: list[Message], missing: set
                 place = max(place, _index_after_results(made, position))
         parts = [part for part in message.parts if _call_of(part) in missing]
         if parts:
-            made.insert(place, msgspec.structs.replace(message, parts=parts))
+            made.insert(place, own_message(msgspec.structs.replace(message, parts=parts)))
             place += 1
     return made
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from copilog.identity.calls import same_calls_of_turn
 from copilog.identity.part_union import continues, united_part
 from copilog.model import (
     AnyPart,
@@ -27,9 +28,11 @@ from copilog.model import (
     Prompt,
     Question,
     Reference,
+    Terminal,
     Text,
     Thinking,
     TodoList,
+    ToolResult,
 )
 from copilog.similarity import without_blanks
 
@@ -75,6 +78,26 @@ def unite_parts(mine: list[Message], theirs: list[Message], calls: dict[str, str
         if isinstance(one.part, TodoList | FileEdit) and isinstance(part, TodoList | FileEdit):
             part = msgspec.structs.replace(part, call_id=one.part.call_id)
         one.message.parts[one.position] = united_part(one.part, part, is_tied=is_tied)
+
+
+def partners(messages: list[Message], united: list[Message]) -> Iterator[tuple[AnyPart, AnyPart]]:
+    """Yield the parts of a trace of a turn that differ from the same part of the united turn, and that part."""
+    same = same_calls_of_turn(united, messages)
+    yield from ((theirs, own) for own, theirs in same.values() if own != theirs)
+    calls = {name: own.id for name, (own, _) in same.items()}
+    outputs: dict[tuple[type[AnyPart], str], list[AnyPart]] = {}
+    for part in _outputs_in(united):
+        outputs.setdefault((type(part), part.call_id or ""), []).append(part)
+    for part in _outputs_in(messages):
+        name = part.call_id or ""
+        if found := outputs.get((type(part), calls.get(name, name))):
+            yield part, found.pop(0)
+    for one, other in _pairs(_places(united, {}), _places(messages, calls)):
+        yield other.part, one.part
+
+
+def _outputs_in(messages: list[Message]) -> Iterator[ToolResult | Terminal]:
+    return (part for message in messages for part in message.parts if isinstance(part, ToolResult | Terminal))
 
 
 def identity_of(part: AnyPart) -> Key | None:

@@ -8,7 +8,9 @@ the texts that lose.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -31,6 +33,7 @@ from copilog.model import (
 from copilog.similarity import without_blanks
 
 AValue = TypeVar("AValue", bound=Value)
+_CUT_END = re.compile(r"(?:\.\.\.|…|(?:\.\.\.)?\[truncated[^\]]*\])\Z")  # as a store, a debug log and spans cut texts
 
 # Positions in one file, and what is concluded later.
 OF_ONE_TRACE = frozenset({"native", "position", "outcome", "concluded_exit_code"})
@@ -78,7 +81,7 @@ def united_part(
 
 def fill_value(mine: AValue, theirs: Any) -> AValue:
     """Return a value with the fields that only the other trace has; itself if the two contradict each other."""
-    if type(mine) is not type(theirs) or not _is_same(mine, theirs):
+    if type(mine) is not type(theirs) or not is_same(mine, theirs):
         return mine
     return cast("AValue", _united(mine, theirs, is_tied=False))
 
@@ -116,20 +119,20 @@ def _united(
     """Return a struct with the fields of both."""
     if mine == theirs:
         return mine
-    steps = _progress(mine), _progress(theirs)
+    steps = progress(mine), progress(theirs)
     prefers_other = may_overrule and steps[1] > steps[0]
     is_equal = is_tied and steps[0] == steps[1]
     changed: dict[str, Any] = {}
-    defaults = dict(zip(mine.__struct_fields__[::-1], mine.__struct_defaults__[::-1], strict=False))
+    kind: type[Value] = type(mine)
+    flags = flags_of(kind)
     for name in mine.__struct_fields__:
         if name in OF_ONE_TRACE or name in but:
             continue
         own, other = getattr(mine, name), getattr(theirs, name)
         if own == other:
             continue
-        default = defaults.get(name)
-        if isinstance(own, bool) and isinstance(default, bool):
-            value = other if own == default else own
+        if name in flags:
+            value = other if own == flags[name] else own
         else:
             value = _united_value(name, own, other, prefers_other=prefers_other, is_tied=is_equal)
         if value is not own:
@@ -141,13 +144,13 @@ def _united(
 
 
 def _united_value(name: str, mine: Any, theirs: Any, *, prefers_other: bool, is_tied: bool) -> Any:
-    if mine == theirs or _is_empty(theirs):
+    if mine == theirs or is_empty(theirs):
         return mine
-    if _is_empty(mine):
+    if is_empty(mine):
         return theirs
     if isinstance(mine, dict) and isinstance(theirs, dict):
         return _united_dict(name, mine, theirs, prefers_other=prefers_other, is_tied=is_tied)
-    if isinstance(mine, Value) and type(mine) is type(theirs) and _is_same(mine, theirs):
+    if isinstance(mine, Value) and type(mine) is type(theirs) and is_same(mine, theirs):
         return _united(mine, theirs, is_tied=is_tied)
     if isinstance(mine, list) and isinstance(theirs, list):
         merged = _united_list(name, mine, theirs, is_tied=is_tied)
@@ -158,7 +161,7 @@ def _united_value(name: str, mine: Any, theirs: Any, *, prefers_other: bool, is_
             return mine
         if continues(theirs, mine):
             return theirs
-    ranks = _rank(name, mine), _rank(name, theirs)
+    ranks = rank(name, mine), rank(name, theirs)
     if ranks[0] != ranks[1]:
         return theirs if ranks[1] > ranks[0] else mine
     if prefers_other:
@@ -191,7 +194,7 @@ def _united_list(name: str, mine: list[Any], theirs: list[Any], *, is_tied: bool
     made = list(mine)
     free = set(range(len(mine)))
     for item in theirs:
-        place = next((at for at in sorted(free) if _is_same_item(mine[at], item)), None)
+        place = next((at for at in sorted(free) if is_same_item(mine[at], item)), None)
         if place is None:
             made.append(item)
         else:
@@ -213,24 +216,37 @@ def _united_texts(mine: list[str], theirs: list[str]) -> list[str]:
 # --- comparing --------------------------------------------------------------------------------------------------
 
 
+def without_cut_mark(text: str) -> str:
+    """Return a text without the mark at its end that it was truncated there, if it has one."""
+    return _CUT_END.sub("", text) if text.endswith(("]", "...", "…")) else text
+
+
 def continues(long: str, short: str) -> bool:
-    """Return whether a text begins with another one, ignoring white space."""
-    begun = without_blanks(short)
+    """Return whether a text begins with another one, ignoring white space and a mark that the other is truncated."""
+    begun = without_blanks(without_cut_mark(short) if short.endswith("]") else short)
     return bool(begun) and without_blanks(long).startswith(begun)
 
 
-def _is_empty(value: Any) -> bool:
+@cache
+def flags_of(kind: type[Value]) -> dict[str, bool]:
+    """Return the flags of a type with their defaults: the default means that a trace does not record the flag."""
+    defaults = zip(kind.__struct_fields__[::-1], kind.__struct_defaults__[::-1], strict=False)
+    return {name: default for name, default in defaults if isinstance(default, bool)}
+
+
+def is_empty(value: Any) -> bool:
+    """Return whether a trace has no value here."""
     return value in EMPTY
 
 
-def _is_same(mine: Value, theirs: Value) -> bool:
+def is_same(mine: Value, theirs: Value) -> bool:
     """Return whether two values may be of the same thing: what both have of its key is equal."""
     names: Sequence[str] = KEYS.get(type(mine), mine.__struct_fields__)
     pairs = [(getattr(mine, name), getattr(theirs, name)) for name in names]
-    return all(one == other or _is_empty(one) or _is_empty(other) for one, other in pairs)
+    return all(one == other or is_empty(one) or is_empty(other) for one, other in pairs)
 
 
-def _is_same_item(mine: Value, theirs: Value) -> bool:
+def is_same_item(mine: Value, theirs: Value) -> bool:
     """Return whether two items of lists are of the same thing; without a key of their type they must be equal."""
     names = KEYS.get(type(mine)) if type(mine) is type(theirs) else None
     if not names:
@@ -238,19 +254,20 @@ def _is_same_item(mine: Value, theirs: Value) -> bool:
     return all(getattr(mine, name) == getattr(theirs, name) for name in names)
 
 
-def _rank(name: str, value: Any) -> int:
+def rank(name: str, value: Any) -> int:
+    """Return how far the state in a field is; a value that is not a state is final."""
     if isinstance(value, Value):
-        return _progress(value)
+        return progress(value)
     return UNFINISHED_STATES.get(value, FINAL) if name in STATES and isinstance(value, str) else FINAL
 
 
-def _progress(value: Any) -> int:
+def progress(value: Any) -> int:
     """Return how far a part is: whether its question was answered, its edit finished, its command ended."""
     if isinstance(value, FileEdit):
         return FINAL if value.is_done else 0
     if isinstance(value, Terminal):
         return FINAL if value.exit_code is not None else 0
-    ranks = [_rank(name, getattr(value, name)) for name in STATES if getattr(value, name, None) is not None]
+    ranks = [rank(name, getattr(value, name)) for name in STATES if getattr(value, name, None) is not None]
     return min(ranks, default=0)
 
 

@@ -5,24 +5,31 @@ docs/identity.md has a table of every pair of traces.
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from copilog.identity.order import sequence_of
-from copilog.identity.traces import CLI_LOGS, EARLIER, FILE, LOG, Trace, is_newer, name_of, names_of
+from copilog.identity.traces import CLI_LOGS, EARLIER, FILE, LOG, Trace, is_newer, name_of, names_of, own_name
 from copilog.identity.turn_views import Group, View
 from copilog.model import AnyPart, Conversation, Notice
+from copilog.model.recorded_names import LEFT_OUT
 
 REASONS = ("removed", "replaced", "rewound", "undone", "hidden", "absent")  # in order of precedence
 # Conclusions from other traces, which are drawn again; a rewind in a program's own stream is "removed".
 CONCLUDED = frozenset({"absent", "rewound"})
 REWIND = "rewind"
-LEFT_OUT = "left_out_of_later_prompts"  # key that traces of the extension set for a turn
 
 
-def superseded_in(order: list[Group], traces: dict[str, Trace]) -> dict[int, str]:
-    """Return the reasons why turns are superseded, by the `id()` of their groups."""
+def superseded_in(order: list[Group], traces: dict[str, Trace], emptied_at: datetime | None = None) -> dict[int, str]:
+    """Return the reasons why turns are superseded, by the `id()` of their groups.
+
+    `emptied_at` is the time at which a log of Copilot CLI without turns was rewound to its beginning.
+    """
     newest = newest_files(traces)
     replaced = {name for group in order for view in group.views if (name := _replaced_request_id(view)) is not None}
     found: dict[int, str] = {}
     rewound = {id(group) for group in _rewound(order, traces)}
+    if emptied_at is not None:
+        rewound |= {id(group) for group in order if group.time is None or group.time <= emptied_at}
     left_out = {id(group) for group in _left_out(order, traces)}
     for group in order:
         reasons = {reason for view in group.views if (reason := _recorded(view, group, newest)) is not None}
@@ -125,10 +132,28 @@ def _rewinds(conversation: Conversation, traces: dict[str, Trace]) -> list[tuple
     found: list[tuple[str, int]] = []
     last = -1
     for message in conversation.messages:
-        last = message.turn if message.turn is not None else last
+        if message.role != "system" and message.turn is not None:  # notices before a prompt belong to its turn
+            last = message.turn
         if any(_is_rewind(part) for part in message.parts):
             found.append((own[0], last))
     return found
+
+
+def emptied_at(conversations: list[Conversation]) -> datetime | None:
+    """Return when a log of Copilot CLI, which has no turn any more, was rewound to its beginning; None if none was."""
+    times = (
+        message.created_at
+        for conversation in conversations
+        if conversation.source in CLI_LOGS and not _has_own_turns(conversation)
+        for message in conversation.messages
+        if message.created_at is not None and any(_is_rewind(part) for part in message.parts)
+    )
+    return max(times, default=None)
+
+
+def _has_own_turns(conversation: Conversation) -> bool:
+    own = own_name(conversation)
+    return any(own in names_of(conversation, turn.traces) for turn in conversation.turns)
 
 
 def _is_rewind(part: AnyPart) -> bool:

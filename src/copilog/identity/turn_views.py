@@ -23,7 +23,7 @@ SAME_CLOCK = timedelta(seconds=15)  # two writers that each read the clock when 
 LONGEST_TURN = timedelta(days=1)  # of a last turn whose end is not recorded
 LONG_WORD = 4  # shorter words are in every text
 WORD = re.compile(r"[^\W_]+")
-UNDIVIDED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
+UNDIVIDED = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}"  # slow to compile, so only where it is needed
 SHARE_OF_WORDS = 0.5  # two versions of an answer have more words in common
 CUT_LENGTH = 90  # a store of sessions may cut prompts at a hundred characters
 
@@ -158,7 +158,8 @@ def _answer_words(view: View) -> set[str]:
         if message.role == "assistant":
             text = prose_of(message.parts).lower()
             found.update(word for word in WORD.findall(text) if len(word) >= LONG_WORD)
-            found.update(pair for run in UNDIVIDED.findall(text) for pair in map("".join, pairwise(run)))
+            if not text.isascii():
+                found.update(pair for run in re.findall(UNDIVIDED, text) for pair in map("".join, pairwise(run)))
     return found
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from copilog.ingest.scan_roots import SeenFolders
-from copilog.intake.folders import entries_in, take_skipped_paths
+from copilog.intake.folders import entries_to_check, note_closed, take_skipped_paths
 from copilog.sources import SOURCES, Found, Source
 from copilog.sources.roots import Root, StorageFolder, storage_folders
 from copilog.store.units import FileState
@@ -151,12 +151,15 @@ def _states_below(folder: str, most: int | None = _MOST_FILES) -> States:
     states: States = {}
     folders = [folder]
     while folders:
-        for entry in entries_in(folders.pop(), may_be_link=True):
+        for entry in entries_to_check(folders.pop()):
             try:
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(entry.path)
                     continue
                 stat = entry.stat(follow_symlinks=False)
+            except PermissionError as error:
+                note_closed(entry.path, error)
+                continue
             except OSError:
                 continue
             if most is not None and len(states) == most:

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from copilog.derive import conclude
 from copilog.derive.prompts import HISTORIES, keys_by_turn, linked_keys, owners_of, with_former, without_linked
-from copilog.identity.earlier import with_earlier
+from copilog.identity.earlier import was_emptied, with_earlier
 from copilog.ingest.archive_matches import NAMELESS, Comparison, Group, Regrouping
 from copilog.ingest.export_merge import fitting, merge_members, prints_of, with_doubts
+from copilog.ingest.forks import mark_stored_prompts_of_forks
 from copilog.intake.folders import is_gone
 from copilog.model import Conversation, Relation
 from copilog.store.annotations import move
@@ -87,7 +88,8 @@ class Joining:
     def _with_earlier(self, entry: Entry) -> Entry:
         """Return a reading with what its files contained when they were read before, and lack now.
 
-        A file that lost all of its turns is the result of a failed write: then the stored conversation stays.
+        A file that lost all of its turns is the result of a failed write: then the stored conversation stays. A log of
+        Copilot CLI may record that it was rewound to its beginning.
         """
         if entry.row.source in HISTORIES:
             return entry
@@ -95,10 +97,11 @@ class Joining:
         if whole is None and not lacks_something_stored(self.connection, entry):
             return entry
         before = members_of(self.connection, whole or entry.id)[entry.id]
-        if not entry.turns:
-            is_emptied = _paths_of([before]) <= _paths_of([_conversation_of(entry)])
+        now = _conversation_of(entry)
+        if not entry.turns and not was_emptied(now):
+            is_emptied = _paths_of([before]) <= _paths_of([now])
             return entry_of(before) if before.turns and is_emptied else entry
-        united = with_earlier(_conversation_of(entry), before, is_gone=is_gone)
+        united = with_earlier(now, before, is_gone=is_gone)
         conclude(united)
         return entry_of(united)
 
@@ -165,6 +168,7 @@ class Joining:
         with transaction(self.connection):
             joined = self._join_nameless() if nameless(self.connection, NAMELESS) else []
             self._link_prompts()
+            mark_stored_prompts_of_forks(self.connection, uncompared(self.connection))
             mark_compared(self.connection)
         self._update_checked()
         return joined

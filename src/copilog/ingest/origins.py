@@ -1,10 +1,10 @@
 """Record what an archive is made from: each scan stores its origins, and later commands update only from these.
 
-The user's own archive, which is the default, is made from this machine, whatever else was put into it; at
-another path (COPILOG_ARCHIVE) only if it was not made from another home folder. Any other one is made from the folders
-and files that were named when it was filled; from the default folders of a machine only if it was filled from these,
-and on that machine. A folder that does not exist now, such as that of a disk that is not mounted, is skipped:
-none of its conversations counts as gone.
+The user's own archive in its usual place is made from this machine, whatever else was put into it. Any other one, also
+that of COPILOG_ARCHIVE, is made from the folders and files that were named when it was filled; from the default folders
+of a machine only if it was filled from these, and on that machine. A new one is made from this machine, and so is that
+of COPILOG_ARCHIVE while only files and folders of exports were added to it. A folder that does not exist now, such as
+that of a disk that is not mounted, is skipped: none of its conversations counts as gone.
 """
 
 from __future__ import annotations
@@ -80,12 +80,10 @@ def origins_of(archive: Archive, machine: Callable[[], list[Root]]) -> Origins:
     """Return the origins of an archive; `machine` returns the default folders of this machine."""
     known = recorded_origins(archive.connection)
     path, origins = real_path(archive.path), Origins([], [], [])
-    if path == real_path(own_archive_path()) or (not known and _is_new(archive)):
+    has_roots = any(kind != "path" for _, kind, _ in known)
+    is_default = path == real_path(archive_path())  # which COPILOG_ARCHIVE may name
+    if path == real_path(own_archive_path()) or (is_default and not has_roots) or (not known and _is_new(archive)):
         return Origins([scope_of(machine())], [], [])
-    if path == real_path(archive_path()):  # the user's own archive, at another path
-        (home,) = [home for _, kind, home in known if kind == "machine"] or [str(Path.home())]
-        _add_machine(origins, archive, machine, home)
-        return origins
     if not known:
         origins.notes.append(
             "it has no record of what it was made from, and is not updated; copilog scan --root adds to it"

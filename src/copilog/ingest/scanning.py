@@ -481,4 +481,5 @@ class _Scan:
         self.result.files_read = len(self.read_files)
         self.result.files = max(self.result.files, len(self.read_files))  # companions of a named file are read with it
         self.archive.index_pending()
+        self.archive.recalibrate()
         forget_ledgers(self.connection, [path for path in skipped_paths(self.connection) if not is_still_skipped(path)])

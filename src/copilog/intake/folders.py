@@ -5,19 +5,106 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from copilog.intake.files import refusal
 
 UNREADABLE = "cannot be read"
+MOST_LISTED, MOST_NAMES = 64, 256  # folders whose names are cached, and the most names of one
+JUST_NOW_SECONDS = 2.0
 
 # Paths that this process skipped and has not reported yet, each with the reason.
 _skipped_paths: dict[str, str] = {}
 
 
-def entries_in(folder: Path | str, *, may_be_link: bool = False) -> list[os.DirEntry[str]]:
-    """Return the files and folders of a folder, without links. Return none if it is missing, a link, or unreadable."""
+class Names(NamedTuple):
+    """The names of the files and of the folders in a folder, in the order of the disk, and what else is in it."""
+
+    files: tuple[str, ...]
+    folders: tuple[str, ...]
+    others: tuple[str, ...] = ()
+
+
+_NO_NAMES = Names((), ())
+_listed: OrderedDict[tuple[str, int, int, int], Names] = OrderedDict()
+
+
+def names_in(folder: Path | str) -> Names:
+    """Return the names of the files and folders in a folder, without links. None if it is missing, a link, or closed.
+
+    Many sources look into the same folder. So the last small listings are cached, while their folder has not changed.
+    """
+    path = str(folder)
+    try:
+        status = os.lstat(path)
+        key = (path, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
+        names = _listed.get(key)
+        if names is None:
+            names = _names_listed(path, status)
+            if _may_be_cached(names, status):
+                _listed[key] = names
+                if len(_listed) > MOST_LISTED:
+                    _listed.popitem(last=False)
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # the last for an impossible name
+        return _NO_NAMES
+    except OSError as error:
+        note_closed(path, error)
+        return _NO_NAMES
+    if stat.S_ISLNK(status.st_mode):
+        if names.files or names.folders or names.others:
+            _skip_link(path)
+        return _NO_NAMES
+    for name in names.others:
+        _pass_over(os.path.join(path, name))  # noqa: PTH118
+    return names
+
+
+def _names_listed(path: str, status: os.stat_result) -> Names:
+    files: list[str] = []
+    folders: list[str] = []
+    others: list[str] = []
+    with os.scandir(path) as found:
+        for entry in found:
+            if entry.is_file(follow_symlinks=False):
+                files.append(entry.name)
+            elif entry.is_dir(follow_symlinks=False):
+                folders.append(entry.name)
+            else:
+                others.append(entry.name)
+    is_own = os.name == "posix" and status.st_uid == os.geteuid() and status.st_mode & stat.S_IXUSR
+    if (files or folders or others) and not is_own:
+        require_entry(path)
+    return Names(tuple(files), tuple(folders), tuple(others))
+
+
+def _may_be_cached(names: Names, status: os.stat_result) -> bool:
+    """Return whether a listing is small, and so much later than the last change that another one changes the times."""
+    if sum(map(len, names)) > MOST_NAMES or stat.S_ISLNK(status.st_mode):
+        return False
+    return time.time() - max(status.st_mtime, status.st_ctime) > JUST_NOW_SECONDS
+
+
+def entries_to_check(folder: Path | str) -> list[os.DirEntry[str]]:
+    """Return the files and folders of a folder, which may be a link, without links in it; none if it is closed.
+
+    A folder may be listed and all the same refuse access to its entries: the caller asks each for its state.
+    """
+    try:
+        with os.scandir(folder) as found:
+            return _without_others(list(found))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        note_closed(str(folder), error)
+        return []
+
+
+def entries_in(folder: Path | str) -> list[os.DirEntry[str]]:
+    """Return the files and folders of a folder, which may be a link, without links in it. None if it is closed."""
     try:
         with os.scandir(folder) as found:
             entries = list(found)
@@ -26,16 +113,17 @@ def entries_in(folder: Path | str, *, may_be_link: bool = False) -> list[os.DirE
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        _pass_over_closed(str(folder), error)
+        note_closed(str(folder), error)
         return []
-    if entries and not may_be_link and os.path.islink(folder):  # noqa: PTH114 - thousands of them, at every start
-        _skip_link(str(folder))
-        return []
+    return _without_others(entries)
+
+
+def _without_others(entries: list[os.DirEntry[str]]) -> list[os.DirEntry[str]]:
     others = [
         entry for entry in entries if not (entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False))
     ]
     for entry in others:
-        _pass_over(entry)
+        _pass_over(entry.path)
     return [entry for entry in entries if entry not in others] if others else entries
 
 
@@ -43,7 +131,7 @@ def files_below(folder: Path) -> Iterator[Path]:
     """Yield all files below a folder, by name, without links; the folder itself may be a link."""
     waiting = [str(folder)]
     while waiting:
-        entries = sorted(entries_in(waiting.pop(), may_be_link=True), key=lambda entry: entry.name)
+        entries = sorted(entries_in(waiting.pop()), key=lambda entry: entry.name)
         yield from (Path(entry.path) for entry in entries if entry.is_file(follow_symlinks=False))
         waiting += [entry.path for entry in reversed(entries) if entry.is_dir(follow_symlinks=False)]
 
@@ -89,12 +177,15 @@ def require_entry(folder: Path | str) -> None:
         os.stat(f"{folder}{os.sep}.")  # noqa: PTH116
 
 
-def _pass_over(entry: os.DirEntry[str]) -> None:
-    """Note an entry that is neither a file nor a folder."""
-    if entry.is_symlink():
-        _skip_link(entry.path)
-    elif (mode := _mode_of(entry.path)) is not None:
-        _is_refused(entry.path, mode)
+def _pass_over(path: str) -> None:
+    """Note what is neither a file nor a folder."""
+    mode = _mode_of(path)
+    if mode is None:
+        return
+    if stat.S_ISLNK(mode):
+        _skip_link(path)
+    else:
+        _is_refused(path, mode)
 
 
 def _mode_of(path: Path | str) -> int | None:
@@ -105,7 +196,7 @@ def _mode_of(path: Path | str) -> int | None:
         return None
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
-            _pass_over_closed(str(path), error)
+            note_closed(str(path), error)
         return None
 
 
@@ -120,7 +211,7 @@ def _skip_link(path: str) -> None:
     _skipped_paths[path] = f"is a link to {os.path.realpath(path)}, and was not followed"
 
 
-def _pass_over_closed(path: str, error: OSError) -> None:
+def note_closed(path: str, error: OSError) -> None:
     """Note the folder that refuses access: the path itself, or the nearest folder above it that can be seen."""
     while isinstance(error, PermissionError) and not os.path.lexists(path) and (above := os.path.dirname(path)) != path:  # noqa: PTH120
         path = above

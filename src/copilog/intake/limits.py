@@ -1,4 +1,4 @@
-"""How much of other programs' data is held at once, and how long queries and patterns may take."""
+"""How much of other programs' data is held at once, and how long queries of their databases may take."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ MIB = 1 << 20
 RECORD_MIB = 256
 RECORD_VARIABLE = "COPILOG_MAX_RECORD_MB"
 QUERY_SECONDS = 30.0
-PATTERN_SECONDS = 5.0
-SHORT_TEXT = 16  # characters, on which every pattern is fast
 
 
 def largest_record() -> int:

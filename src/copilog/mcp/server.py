@@ -19,8 +19,10 @@ from pydantic import Field
 from copilog.errors import CopilogError
 from copilog.mcp import questions
 from copilog.mcp.answers import Answer, FileAnswer, ListAnswer, SearchAnswer, UsageAnswer, WindowAnswer
+from copilog.mcp.redacted import RedactedArchive, redacted
 from copilog.mcp.refreshing import Refresher
 from copilog.mcp.window import ToolResults
+from copilog.redaction import Redactor
 from copilog.store.archive import Archive
 from copilog.store.selection import FLAGS, NAME_FIELDS, selection_of
 from copilog.writers.mcp_text import plain
@@ -58,26 +60,35 @@ Offset = Annotated[
 class Desk:
     """Answers questions: each opens the archive again, so that it sees conversations that were stored meanwhile."""
 
-    def __init__(self, archive: Path, refresher: Refresher | None) -> None:
+    def __init__(self, archive: Path, refresher: Refresher | None, redactor: Redactor | None = None) -> None:
         self._path = archive
         self._refresher = refresher
+        self._redactor = redactor
 
     def ask(self, question: Callable[[Archive], Found]) -> Found:
         """Return the answer; raise errors that the client can correct as a tool error with the reason."""
         remarks = self._refresher.wait() if self._refresher is not None else []
         try:
-            with Archive(self._path) as archive:
-                answer = question(archive)
+            answer = self._answer(question)
         except CopilogError as error:
-            raise ToolError(plain(str(error))) from error
+            reason = str(error)
+            raise ToolError(plain(reason if self._redactor is None else self._redactor.text(reason))) from error
         except sqlite3.OperationalError as error:
             raise ToolError(f"the archive cannot be read now ({error}); try again") from error
         answer.remarks += remarks
         return answer
 
+    def _answer(self, question: Callable[[Archive], Found]) -> Found:
+        if self._redactor is None:
+            with Archive(self._path) as archive:
+                return question(archive)
+        redacting = RedactedArchive(self._path, self._redactor)
+        with redacting:
+            return redacted(question(redacting), redacting)
 
-def build_server(archive: Path, refresher: Refresher | None = None) -> MCPServer[Any]:
-    """Return a server whose tools read this archive."""
+
+def build_server(archive: Path, refresher: Refresher | None = None, redactor: Redactor | None = None) -> MCPServer[Any]:
+    """Return a server whose tools read this archive; with a redactor, its answers are redacted."""
     server: MCPServer[Any] = MCPServer(
         "copilog",
         title="Earlier Copilot conversations",
@@ -85,7 +96,7 @@ def build_server(archive: Path, refresher: Refresher | None = None) -> MCPServer
         version=_version(),
         log_level="WARNING",  # questions and answers are private: do not log them
     )
-    desk = Desk(archive, refresher)
+    desk = Desk(archive, refresher, redactor)
     _add_search(server, desk)
     _add_list(server, desk)
     _add_window(server, desk)

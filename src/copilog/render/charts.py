@@ -63,13 +63,16 @@ def columns(
     words: Words = plain_number,
     height: int = 150,
     mark: tuple[str, float] | None = None,
+    ranges: Sequence[tuple[float, float] | None] = (),
 ) -> Markup:
     """Columns side by side, the series stacked; with lines for the scale, and labels as far as there is room.
 
-    `mark` is a line at a value, such as an allowance, with its name.
+    `mark` is a line at a value, such as an allowance, with its name. `ranges` are the ends of columns that are
+    estimated, each drawn as a vertical line.
     """
     sums = [sum(_positive(one.values[index]) for one in series) for index in range(len(labels))]
-    top = nice_ceiling(max([*sums, mark[1] if mark is not None else 0], default=0))
+    highest_ends = [ends[1] for ends in ranges if ends is not None]
+    top = nice_ceiling(max([*sums, *highest_ends, mark[1] if mark is not None else 0], default=0))
     pieces = [_hatches(key, [one.tone for one in series if one.is_hatched]), _scale(top, height, words)]
     slot = 100 / max(1, len(labels))
     gap = slot * 0.18
@@ -85,6 +88,11 @@ def columns(
             pieces.append(
                 Markup("<g>{}{}</g>").format(_tip(label, _spoken(series, index, words)), Markup("").join(rects))
             )
+        ends = ranges[index] if index < len(ranges) else None
+        if ends is not None:
+            y_of = [height - _positive(end) / top * height for end in ends]
+            pieces.append(_range(f"{(index + 0.5) * slot:.3f}%", y_of, label, ends, words))
+            base = min(base, *y_of)
         if len(labels) <= MOST_VALUES and sums[index] > 0:
             pieces.append(_text(f"{(index + 0.5) * slot:.3f}%", base - 4, words(sums[index]), "middle", "value"))
     if mark is not None:
@@ -99,6 +107,12 @@ def columns(
 def _mark(mark: tuple[str, float], y: float, words: Words) -> Markup:
     return Markup('<g>{1}<line class="mark" x1="0" x2="100%" y1="{0}" y2="{0}"/></g>').format(
         _px(y), _tip(mark[0], words(mark[1]))
+    )
+
+
+def _range(x: str, y_of: Sequence[float], label: str, ends: tuple[float, float], words: Words) -> Markup:
+    return Markup('<g class="range">{3}<line x1="{0}" x2="{0}" y1="{1}" y2="{2}"/></g>').format(
+        x, *map(_px, y_of), _tip(label, f"at least {words(ends[0])}, at most {words(ends[1])}")
     )
 
 

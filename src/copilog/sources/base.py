@@ -129,8 +129,10 @@ class Probe:
         Of a large session, the list of requests is empty here.
         """
         try:
-            data, _ = jsonio.as_utf8(self._long.shell if self._long is not None else read_bytes(self.path))
+            data = self._long.shell() if self._long is not None else jsonio.as_utf8(read_bytes(self.path))[0]
         except CopilogError:
+            return {}
+        if data is None:
             return {}
         return jsonio.top_level_values(data.rstrip(b"\0 \r\n\t"))
 

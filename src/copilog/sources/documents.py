@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,8 +12,7 @@ from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
 from copilog.fields import Json
-from copilog.intake.files import read_bytes
-from copilog.intake.long_documents import LongDocument, long_document
+from copilog.intake.long_documents import DocumentText, LongDocument, Span, document_text, document_with_list
 from copilog.model import UNFINISHED, Conversation, Text
 
 TRUNCATED_VALUE = b": value truncated for persistence"  # which VS Code writes instead of a large value
@@ -96,8 +96,9 @@ def _decoded(data: bytes) -> Json | None:
     return value if isinstance(value, dict) else None
 
 
-# A string, which may have no end, or a bracket.
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.?[^"\\]*)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
+REQUESTS = "requests"
+# A value other than an object or a list. A string may contain commas.
+_OTHER_VALUE = re.compile(rb'"(?:[^"\\]|\\.)*"|[^\s,"]+|"', re.DOTALL)
 
 
 class SessionDocument(NamedTuple):
@@ -110,46 +111,33 @@ class SessionDocument(NamedTuple):
     is_cut: bool = False  # no request is lost before the last one
 
 
-class _Text(NamedTuple):
-    """The bytes of a document as UTF-8, and their offset in the file; None if offsets do not apply there."""
-
-    data: bytes
-    start: int | None
-
-    def offset(self, position: int) -> int | None:
-        return None if self.start is None else self.start + position
-
-
 def read_document(path: Path, ledger: Ledger) -> Json | None:
     """Return the object of a file. Return None and report one bad record if there is none."""
-    text = _read_text(path, ledger)
-    if text is None:
-        return None
-    try:
-        return _decode(text, ledger)
-    except BadRecord as error:
-        ledger.seen += 1
-        ledger.reject(error.code, str(error), offset=0)
-        return None
+    text = document_text(path)
+    return _read_whole(text, ledger) if _has_content(text, ledger) else None
 
 
-def read_session_document(path: Path, ledger: Ledger, *, streams: bool = False) -> SessionDocument | None:
+def read_session_document(path: Path, ledger: Ledger) -> SessionDocument | None:
     """Return the session of a file, or what is left of it if the file is damaged, or None if nothing can be read.
 
-    With `streams`, the requests of a large intact file are a LongDocument, which reads them one at a time.
+    The requests of a large file are a LongDocument, which reads them one at a time.
     """
-    document = long_document(path, "requests") if streams else None
-    state = _streamed(document, ledger) if document is not None else None
-    if state is not None:
-        return SessionDocument(state)
-    text = _read_text(path, ledger)
-    if text is None:
+    text = document_text(path)
+    if not _has_content(text, ledger):
         return None
-    try:
-        state = _decode(text, ledger)
-    except BadRecord as error:
-        return _salvage(text, ledger, str(error))
-    return None if state is None else SessionDocument(state)
+    if not text.is_large:
+        try:
+            state = jsonio.decode_strictly(text.read())
+        except (ValueError, RecursionError):
+            pass
+        else:
+            return SessionDocument(state) if _is_object(state, ledger) else None
+    document = document_with_list(text, REQUESTS)
+    session = _read_by_request(document, ledger) if document is not None else None
+    if session is None:
+        whole = _read_whole(text, ledger)
+        session = SessionDocument(whole) if whole is not None else None
+    return session
 
 
 def mark_damage(conversation: Conversation, document: SessionDocument) -> None:
@@ -165,140 +153,172 @@ def mark_damage(conversation: Conversation, document: SessionDocument) -> None:
                 message.parts[0].notes = {UNFINISHED: "the file breaks off within this prompt"}
 
 
-def _read_text(path: Path, ledger: Ledger) -> _Text | None:
-    raw = read_bytes(path)
-    data, repairs = jsonio.as_utf8(raw)
-    for repair in repairs:
+def _has_content(text: DocumentText, ledger: Ledger) -> bool:
+    """Return whether a document is not empty. Report how its text was repaired, and what VS Code left out."""
+    for repair in text.repairs:
         ledger.note(repair.code, repair.reason, offset=0)
-    is_converted = any(repair.code in ("utf-16", "utf-32") for repair in repairs)
-    stripped = data.rstrip(b"\0")
-    text = _Text(stripped, None if is_converted else len(raw) - len(data))
-    if len(stripped) < len(data):
-        ledger.note("nul-tail", f"{len(data) - len(stripped)} NUL bytes at the end", offset=text.offset(len(stripped)))
-    if not stripped or stripped.isspace():
+    if text.nuls:
+        ledger.note("nul-tail", f"{text.nuls} NUL bytes at the end", offset=text.offset(text.end))
+    if text.is_blank():
         ledger.note("empty-file", "the file is empty")
+        return False
+    if text.has(TRUNCATED_VALUE):
+        ledger.note("value-truncated", "VS Code shortened a value when it saved the conversation", "info")
+    return True
+
+
+def _read_whole(text: DocumentText, ledger: Ledger) -> Json | None:
+    """Return the object of a document. Return None and report one bad record if there is none."""
+    try:
+        value, repairs = jsonio.decode(text.read())
+    except BadRecord as error:
+        ledger.seen += 1
+        ledger.reject(error.code, str(error), offset=0)
         return None
-    if TRUNCATED_VALUE in stripped:
-        _note_truncated(ledger)
-    return text
-
-
-def _note_truncated(ledger: Ledger) -> None:
-    ledger.note("value-truncated", "VS Code shortened a value when it saved the conversation", "info")
-
-
-def _streamed(document: LongDocument, ledger: Ledger) -> Json | None:
-    """Return the session of a large file with its requests as a LongDocument; None if it has to be read whole."""
-    if not document.is_intact():
-        return None
-    state = jsonio.decode(document.shell)[0]
-    if not isinstance(state, dict) or state.get("requests") != []:  # there is a second list of this name
-        return None
-    state["requests"] = document
-    if document.has(TRUNCATED_VALUE):
-        _note_truncated(ledger)
-    return state
-
-
-def _decode(text: _Text, ledger: Ledger) -> Json | None:
-    value, repairs = jsonio.decode(text.data)
     for repair in repairs:
         ledger.note(repair.code, repair.reason, "info")
-    if not isinstance(value, dict):
-        ledger.seen += 1
-        ledger.reject("bad-record", f"the document is {type(value).__name__}, not an object", pointer="")
+    return value if _is_object(value, ledger) else None
+
+
+def _is_object(value: Any, ledger: Ledger) -> bool:
+    """Return whether a document is an object, or report that it is not."""
+    if isinstance(value, dict):
+        return True
+    ledger.seen += 1
+    ledger.reject("bad-record", f"the document is {type(value).__name__}, not an object", pointer="")
+    return False
+
+
+# --- request by request -----------------------------------------------------------------------------------------
+
+
+class _Gap(NamedTuple):
+    """What is between two requests: a comma, and perhaps values that are not requests."""
+
+    position: int
+    others: list[Span]
+    is_intact: bool
+
+
+class _Request(NamedTuple):
+    """The position of a request, and how it was repaired, or why it cannot be read."""
+
+    span: Span
+    repairs: list[jsonio.Repair]
+    error: BadRecord | None
+
+
+class _Checked(NamedTuple):
+    """The requests of a document in order, with what is before each, and in the end what is after the last."""
+
+    gaps: list[_Gap]
+    requests: list[_Request]
+
+    def is_intact(self) -> bool:
+        return all(gap.is_intact for gap in self.gaps) and all(request.error is None for request in self.requests)
+
+    def values(self) -> list[Span]:
+        """Return the positions of all values of an intact list."""
+        return sorted([span for gap in self.gaps for span in gap.others] + [request.span for request in self.requests])
+
+
+def _read_by_request(document: LongDocument, ledger: Ledger) -> SessionDocument | None:
+    """Return the session, or what is left of it. Return None if it has to be read whole."""
+    checked = _checked(document)
+    shell = document.shell()
+    if shell is None or not checked.is_intact():
+        return _salvage(document, checked, ledger)
+    try:
+        state, repairs = jsonio.decode(shell)
+    except BadRecord:
+        return _salvage(document, checked, ledger)
+    if not isinstance(state, dict) or state.get(REQUESTS) != []:  # there is a second list of this name
         return None
-    return value
+    for repair in repairs:
+        ledger.note(repair.code, repair.reason, "info")
+    for request in checked.requests:
+        _note_repairs(request, document.text, ledger)
+    state[REQUESTS] = _requests_of(document._replace(items=checked.values()))
+    return SessionDocument(state)
+
+
+def _requests_of(document: LongDocument) -> LongDocument | list[Any]:
+    """Return the requests of a small document as a list."""
+    return document if document.text.is_large else list(document.values())
+
+
+def _checked(document: LongDocument) -> _Checked:
+    checked = _Checked([], [])
+    at = document.start
+    for position, before, item in document.pieces():
+        checked.gaps.append(_gap(before, at, is_first=not checked.requests, is_last=item is None))
+        if item is not None:
+            try:
+                _, repairs = jsonio.decode(item)
+                checked.requests.append(_Request((position, len(item)), repairs, None))
+            except BadRecord as error:
+                checked.requests.append(_Request((position, len(item)), [], error))
+            at = position + len(item)
+    return checked
+
+
+def _gap(data: bytes, position: int, *, is_first: bool, is_last: bool) -> _Gap:
+    if data.strip(b" \r\n\t") == (b"" if is_first or is_last else b","):
+        return _Gap(position, [], True)
+    others = [(position + found.start(), len(found[0])) for found in _OTHER_VALUE.finditer(data)]
+    try:
+        jsonio.decode(b"[" + b"0" * (not is_first) + data + b"0" * (not is_last) + b"]")
+    except BadRecord:
+        return _Gap(position, others, False)
+    return _Gap(position, others, True)
+
+
+def _note_repairs(request: _Request, text: DocumentText, ledger: Ledger) -> None:
+    for repair in request.repairs:
+        ledger.note(repair.code, repair.reason, "info", offset=text.offset(request.span[0]))
 
 
 # --- damaged sessions -------------------------------------------------------------------------------------------
 
 
-class _Outline(NamedTuple):
-    """The offsets of the requests of a document: the list, each complete request, and the list's end if it has one."""
-
-    start: int
-    requests: list[tuple[int, int]]
-    end: int | None
-    torn: int | None = None  # where a request without an end begins
-
-
-def _salvage(text: _Text, ledger: Ledger, reason: str) -> SessionDocument | None:
+def _salvage(document: LongDocument, checked: _Checked, ledger: Ledger) -> SessionDocument:
     """Keep the complete requests, the complete values of a torn one, and the readable fields of the session."""
-    outline = _outline_of(text.data)
-    if outline is None:
-        ledger.seen += 1
-        ledger.reject("bad-json", reason, offset=0)
-        return None
-    data = text.data
+    text = document.text
     bad = ledger.bad_count()
-    requests = _readable_requests(text, outline, ledger)
+    requests = _readable_requests(document, checked, ledger)
     is_cut = ledger.bad_count() == bad
-    before = _decoded(data[: outline.start] + b"[]}")
-    after = None if outline.end is None else _decoded(b'{"requests":[]' + data[outline.end :])
+    before = _decoded(text.read(text.start, document.start) + b"]}")
+    after = None if document.end is None else _decoded(b'{"requests":[' + text.read(document.end))
     if before is None or after is None:
-        last = outline.requests[-1][1] if outline.requests else outline.start
-        torn_at = last if outline.end is None else outline.end
+        last = sum(document.items[-1]) if document.items else document.start - 1
+        torn_at = last if document.end is None else document.end + 1
         ledger.seen += 1
         ledger.reject("torn-document", "the document breaks off here", offset=text.offset(torn_at))
-    torn = None if outline.torn is None else finished_values(data[outline.torn :])
+    torn = None if document.torn is None else finished_values(text.read(document.torn))
     also = ", and the complete part of the one that breaks off" if torn is not None else ""
     ledger.note("salvaged-document", f"{len(requests)} complete requests were read{also}")
-    requests += [] if torn is None else [torn.request]
-    state = {**(before or {}), **(after or {}), "requests": requests}
+    readable = document._replace(items=requests, last=torn.request if torn is not None else None)
+    state = {**(before or {}), **(after or {}), REQUESTS: _requests_of(readable)}
     is_prompt_torn = torn is not None and torn.is_prompt_torn
     return SessionDocument(state, True, torn is not None, is_prompt_torn, is_cut)
 
 
-def _readable_requests(text: _Text, outline: _Outline, ledger: Ledger) -> list[Any]:
+def _readable_requests(document: LongDocument, checked: _Checked, ledger: Ledger) -> list[Span]:
     """Return the requests one by one. Each unreadable request or other value in the list is one bad record."""
-    requests: list[Any] = []
-    after_last = outline.start + 1
-    for start, end in outline.requests:
-        _reject_strays(text, after_last, start, ledger)
-        after_last = end
-        try:
-            value, repairs = jsonio.decode(text.data[start:end])
-        except BadRecord as error:
+    text = document.text
+    readable: list[Span] = []
+    for gap, request in zip_longest(checked.gaps, checked.requests):
+        if gap is not None and gap.others:
             ledger.seen += 1
-            ledger.reject(error.code, str(error), offset=text.offset(start), pointer=f"/requests/{len(requests)}")
+            reason = "a value between the requests that is not a request"
+            ledger.reject("bad-json", reason, offset=text.offset(gap.position))
+        if request is None:
             continue
-        requests.append(value)
-        for repair in repairs:
-            ledger.note(repair.code, repair.reason, "info", offset=text.offset(start))
-    if outline.end is not None:
-        _reject_strays(text, after_last, outline.end - 1, ledger)
-    return requests
-
-
-def _reject_strays(text: _Text, start: int, end: int, ledger: Ledger) -> None:
-    """Report anything but commas between two requests."""
-    if text.data[start:end].strip(b" \r\n\t,"):
-        ledger.seen += 1
-        ledger.reject("bad-json", "a value between the requests that is not a request", offset=text.offset(start))
-
-
-def _outline_of(data: bytes) -> _Outline | None:
-    """Find the requests by their brackets alone. Return None if the document has no list of them."""
-    depth = 0
-    last_string = b""
-    start: int | None = None
-    begun = 0
-    requests: list[tuple[int, int]] = []
-    for token in _TOKEN.finditer(data):
-        text = token[0]
-        if text[:1] == b'"':
-            last_string = text
-        elif text in (b"[", b"{"):
-            depth += 1
-            if start is None and depth == 2 and text == b"[" and last_string == b'"requests"':
-                start = token.start()
-            elif depth == 3:
-                begun = token.start()
+        if request.error is None:
+            readable.append(request.span)
+            _note_repairs(request, text, ledger)
         else:
-            depth -= 1
-            if start is not None and depth == 2:
-                requests.append((begun, token.end()))
-            elif start is not None and depth < 2:
-                return _Outline(start, requests, token.end())
-    return None if start is None else _Outline(start, requests, None, begun if depth > 2 else None)
+            ledger.seen += 1
+            offset, pointer = text.offset(request.span[0]), f"/{REQUESTS}/{len(readable)}"
+            ledger.reject(request.error.code, str(request.error), offset=offset, pointer=pointer)
+    return readable

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 
-from copilog.intake.folders import entries_in, is_link, is_regular_file
+from copilog.intake.folders import is_link, is_regular_file, names_in
 from copilog.sources.base import Found
 from copilog.sources.roots import StorageFolder
 
@@ -21,7 +21,10 @@ SESSION_FOLDERS = ("chatSessions", "emptyWindowChatSessions", "transferredChatSe
 
 def session_files(folder: StorageFolder, suffix: str, source: str) -> Iterator[Found]:
     """Yield the session files of one kind in a storage folder, by name."""
+    present = names_in(folder.path).folders
     for name in SESSION_FOLDERS:
+        if name not in present:
+            continue
         place = folder.path / name
         for file in file_names_in(place):
             stem = file[: -len(suffix)]
@@ -44,12 +47,12 @@ def folders_in(folder: Path) -> list[Path]:
 
 def file_names_in(folder: Path) -> list[str]:
     """Return the names of `files_in`."""
-    return sorted([entry.name for entry in entries_in(folder) if entry.is_file(follow_symlinks=False)], key=_NAME)
+    return sorted(names_in(folder).files, key=_NAME)
 
 
 def folder_names_in(folder: Path) -> list[str]:
     """Return the names of `folders_in`."""
-    return sorted([entry.name for entry in entries_in(folder) if entry.is_dir(follow_symlinks=False)], key=_NAME)
+    return sorted(names_in(folder).folders, key=_NAME)
 
 
 def is_plain_file(path: Path | str) -> bool:

@@ -5,8 +5,8 @@ chosen: one that has the input, then the one with more output, then the finer on
 
 - turns: for each turn one source, the most complete one, with all its rows;
 - calls: the rows that a session store has for each call of a model, with the number of the turn;
-- session: totals by model that are written when the program ends, usage after the last of them, and usage of runs that
-  were killed before it.
+- session: totals by model that are written when the program ends, usage after the last of them, and usage of runs
+  without an end: killed, or copied by a fork.
 
 If a log has a record for each call (CLI 1.0.102), these records are always chosen. Calls that only the session store
 has belong to turns that were rewound, and totals add what they have beyond both: the runs of an older release.
@@ -24,18 +24,16 @@ import msgspec
 from copilog.derive.calls import TurnsOfCalls, unrecorded
 from copilog.derive.helper_usage import helper_of
 from copilog.model import Conversation, Turn, Usage
+from copilog.model.recorded_names import COMPACTION, SHUTDOWN, USAGE_RECORD
 from copilog.store.message_counts import HELPERS, NOWHERE, MessageCounts, Slot
 from copilog.store.recorded import (
-    COMPACTION,
-    RECORD,
-    SHUTDOWN,
     TOKENS,
     Counted,
     caller_of,
     count_of,
     has_tokens,
     is_compaction,
-    is_of_killed_run,
+    is_of_cut_off_run,
     is_tail,
     output_of,
     tokens_of,
@@ -73,7 +71,7 @@ class Accounts:
         accounts = [self.turns, *self.calls, *(_accounts_of_session(whole) if whole else ())]
         accounts = [account for account in accounts if account.rows]
         self.chosen: Account | None = max(accounts, key=Account.rank, default=None)
-        if any(usage.source == RECORD for _, usage in self.turns.rows):
+        if any(usage.source == USAGE_RECORD for _, usage in self.turns.rows):
             self.chosen = self._of_records(conversation, talk)
         self.aside = [*self._compactions(logged, talk), *self._helpers(whole)] if whole else []
 
@@ -82,11 +80,11 @@ class Accounts:
 
         The totals of a fork include those of its parent, so they add nothing.
         """
-        records = [(slot, usage) for slot, usage in self.turns.rows if usage.source == RECORD]
+        records = [(slot, usage) for slot, usage in self.turns.rows if usage.source == USAGE_RECORD]
         records += [
-            (NOWHERE, usage) for usage in conversation.usage if usage.source == RECORD and usage.scope == "call"
+            (NOWHERE, usage) for usage in conversation.usage if usage.source == USAGE_RECORD and usage.scope == "call"
         ]
-        of_store = [row for account in self.calls for row in account.rows if row[1].source != RECORD]
+        of_store = [row for account in self.calls for row in account.rows if row[1].source != USAGE_RECORD]
         lost = unrecorded([usage for _, usage in of_store], [usage for _, usage in records])
         rows = records + [(slot, usage) for slot, usage in of_store if any(usage is one for one in lost)]
         is_fork = any(relation.kind == FORK for relation in conversation.relations)
@@ -196,7 +194,7 @@ def _accounts_of_session(whole: list[Usage]) -> list[Account]:
     for usage in whole:
         if usage.scope != "session" or not has_tokens(usage):
             continue
-        if usage.source == SHUTDOWN or is_of_killed_run(usage):
+        if usage.source == SHUTDOWN or is_of_cut_off_run(usage):
             totals.append(usage)
         elif is_tail(usage):
             tails.setdefault(usage.source, []).append(usage)

@@ -90,6 +90,12 @@ class Archive:
 
         return rebuild_rows(self.connection)
 
+    def recalibrate(self) -> None:
+        """Update estimates if conversations that they are calibrated by were added, changed or removed."""
+        from copilog.store.calibrating import recalibrate
+
+        recalibrate(self.connection)
+
     def has_pending(self) -> bool:
         """Return whether some stored text is not in the full-text index yet."""
         return indexing.has_pending(self.connection)

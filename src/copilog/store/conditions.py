@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from copilog.intake.patterns import has_match_within_limit
+from copilog.patterns import has_match_within_limit
 from copilog.store.query import And, Field, Node, Not, Or, Text
 from copilog.store.query_fields import EMPTY, PERIOD, SUPERSEDED, Level, level_of
 from copilog.store.schema import MESSAGE_BITS, TEXT_COLUMNS, is_counted

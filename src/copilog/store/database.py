@@ -12,7 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from copilog.errors import CopilogError, UsageError
-from copilog.store.schema import APPLICATION_ID, MIGRATIONS
+from copilog.store.migrations import MIGRATIONS
+from copilog.store.schema import APPLICATION_ID
 
 BUSY_SECONDS = 30.0
 CACHE_KIB = 8_192
@@ -292,6 +293,17 @@ def _reader(address: str, path: Path) -> _ArchiveConnection:
 def map_file(connection: sqlite3.Connection) -> None:
     """Map the file into memory: quicker, but it counts as memory of a process that reads all of it."""
     connection.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
+
+
+@contextmanager
+def unmapped(connection: sqlite3.Connection) -> Iterator[None]:
+    """Read a large value without mapping the file, of which all pages that are read would count as memory."""
+    (size,) = connection.execute("PRAGMA mmap_size").fetchone() or (0,)
+    connection.execute("PRAGMA mmap_size = 0")
+    try:
+        yield
+    finally:
+        connection.execute(f"PRAGMA mmap_size = {size}")
 
 
 # --- migrations -----------------------------------------------------------------------------------------------------

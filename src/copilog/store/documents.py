@@ -18,6 +18,7 @@ import json
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import cache
 from typing import Any, NamedTuple, overload
 
@@ -27,6 +28,7 @@ from msgspec.structs import replace
 from copilog import jsonio
 from copilog.derive.outcomes import settle_running
 from copilog.model import Conversation, Message
+from copilog.store.database import unmapped
 from copilog.store.packing import pack, pack_pieces, unpack
 
 CHAPTER = 128  # messages
@@ -34,12 +36,13 @@ _DIGEST_BYTES = 16
 _MOST_PACKED_BYTES = 16 << 20  # of chapters in memory
 _DISTINCTIVE_ENDING = 64  # the last characters of a text; few texts share them and its length
 
+# Not ordered, as SQLite would hold all chapters to sort them.
 _SELECT = """
-    SELECT data FROM (
-        SELECT 0 AS is_document, position, data FROM chapter WHERE conversation = ?1
-        UNION ALL SELECT 1, 0, data FROM document WHERE conversation = ?1
-    ) ORDER BY is_document, position
+    SELECT position, data FROM chapter WHERE conversation = ?1
+    UNION ALL SELECT NULL, data FROM document WHERE conversation = ?1
 """
+
+_HAS_CHAPTERS = "SELECT 1 FROM chapter WHERE conversation = ? LIMIT 1"
 
 _encoder = msgspec.json.Encoder()
 
@@ -126,21 +129,32 @@ def conversation_from(data: bytes, chapters: Iterable[bytes] = ()) -> Conversati
         lines = memoryview(unpacked)
         conversation = jsonio.with_room(_decoder().decode, lines[:end])
         _put_texts(conversation, _texts_decoder().decode(lines[end:]))
-    earlier = [
-        message for chapter in chapters for message in jsonio.with_room(_messages_decoder().decode, unpack(chapter))
-    ]
+    earlier = [message for chapter in chapters for message in _messages_of(chapter)]
     if earlier:
         conversation.messages = earlier + conversation.messages
     return conversation
 
 
+def _messages_of(chapter: bytes) -> list[Message]:
+    return jsonio.with_room(_messages_decoder().decode, unpack(chapter))
+
+
 def stored_conversation(connection: sqlite3.Connection, rowid: int) -> Conversation | None:
     """Return a conversation of the archive by its number; None if it has no document."""
-    # One statement, as a scan may write at the same time.
-    *chapters, data = [data for (data,) in connection.execute(_SELECT, (rowid,))] or [None]
-    if data is None:
+    conversation: Conversation | None = None
+    earlier: dict[int, list[Message]] = {}
+    is_long = connection.execute(_HAS_CHAPTERS, (rowid,)).fetchone() is not None
+    with unmapped(connection) if is_long else nullcontext():
+        # One statement, as a scan may write at the same time; and one packed chapter at a time in memory.
+        for position, data in connection.execute(_SELECT, (rowid,)):
+            if position is None:
+                conversation = conversation_from(data)
+            else:
+                earlier[position] = _messages_of(data)
+    if conversation is None:
         return None
-    conversation = conversation_from(data, chapters)
+    before = [message for position in sorted(earlier) for message in earlier[position]]
+    conversation.messages = before + conversation.messages
     settle_running(conversation)
     return conversation
 

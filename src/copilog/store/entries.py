@@ -18,12 +18,15 @@ from copilog.derive.failures import has_failed
 from copilog.derive.models import model_of_message
 from copilog.derive.outcomes import count_failures
 from copilog.derive.prompts import queued_keys
+from copilog.derive.replayed_calls import Replays
 from copilog.model import Conversation, Turn, title_of
 from copilog.store import details
+from copilog.store.calibrating import sample_rows
 from copilog.store.details import mode_of
 from copilog.store.documents import Chapter, document_of, without_half_characters
 from copilog.store.rows import (
     ConversationRow,
+    EstimateSampleRow,
     FileEditRow,
     MessageRow,
     PromptShareRow,
@@ -60,6 +63,7 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     shares: list[PromptShareRow]
     relations: list[RelationRow]
     queued: list[QueuedPromptRow]
+    samples: list[EstimateSampleRow]
     text_bytes: int  # approximately, of all texts for the full-text index
 
 
@@ -72,7 +76,7 @@ def entry_of(conversation: Conversation) -> Entry:
         conversation = without_half_characters(conversation)
         document = document_of(conversation)
         calls = Calls(conversation)
-    texts = texts_of(conversation, calls)
+    texts, replays = texts_of(conversation, calls), Replays(conversation)
     call_rows = details.call_rows(conversation, calls)
     file_edits = list(details.edit_rows(conversation, calls))
     messages = list(_message_rows(conversation, texts))
@@ -91,10 +95,11 @@ def entry_of(conversation: Conversation) -> Entry:
         usages=list(details.usage_rows(conversation)),
         skills=list(details.skill_rows(conversation.turns)),
         traces=[details.trace_row(position, trace) for position, trace in enumerate(conversation.provenance)],
-        spends=spends_of(conversation, texts, calls),
+        spends=spends_of(conversation, texts, calls, replays),
         shares=list(details.share_rows(conversation)),
         relations=list(details.relation_rows(conversation)),
         queued=[QueuedPromptRow(position, key) for position, key in enumerate(queued_keys(conversation))],
+        samples=sample_rows(conversation, replays),
         text_bytes=sum(map(len, filter(None, chain.from_iterable(texts)))),
     )
 

@@ -1,13 +1,16 @@
 """Estimate the tokens of one conversation that were not recorded, by replaying its calls of a model.
 
-A conversation is stored by itself, so the parameters are the defaults. What this conversation records of its own
-prompts replaces them: the size of instructions and tools from the CLI, the prompt of a turn's last call from VS Code.
+A conversation is stored by itself, so the parameters are the defaults at first; `calibrating` replaces them with those
+of the user. What this conversation records of its own prompts goes first: the size of instructions and tools from the
+CLI, the prompt of a turn's last call from VS Code.
 """
 
 from __future__ import annotations
 
 from statistics import median
 from typing import NamedTuple
+
+import msgspec
 
 from copilog.derive.estimating import (
     DEFAULTS,
@@ -24,42 +27,92 @@ from copilog.derive.estimating import (
     tokens_of,
     written_part,
 )
-from copilog.derive.model_calls import Replay, replayed
+from copilog.derive.replayed_calls import Kind, Replay, Replays
 from copilog.model import Conversation
 from copilog.store.message_counts import Slot
 
 COUNTED_ELSEWHERE = 1.1  # tools and instructions may have been more, or fewer, in turns without a count
 
 
+class ReplayedCalls(msgspec.Struct, array_like=True, frozen=True):
+    """The calls of an agent in a turn, as a row of `spend` stores them: sizes are rough tokens, as in `Replay`."""
+
+    kind: Kind
+    model: str | None
+    calls: int
+    acting: int
+    context: float
+    last_context: float
+    kept_calls: int
+    kept_context: float
+    written: float
+    last_prompt: int | None  # as recorded
+    counted: tuple[float, float, float] | None  # the fixed part, as the conversation records it
+
+    def encoded(self) -> str:
+        return msgspec.json.encode(self).decode()
+
+
 class Estimated(NamedTuple):
-    """The tokens of an agent in a turn."""
+    """The tokens of an agent in a turn. `input` and `output` are ranges around the likely tokens."""
 
     likely: Tokens
-    input_at_least: float
-    output_at_least: float
+    input: Range
+    output: Range
+
+    def numbers(self) -> tuple[int, ...]:
+        """Return input, cache reads, the ends of the input, output, the ends of the output."""
+        given, answered = self.input, self.output
+        ends = (self.likely.input, self.likely.cached, given.low, given.high, self.likely.output, *answered[::2])
+        return tuple(map(round, ends))
 
 
-def estimated_tokens(conversation: Conversation) -> dict[Slot, Estimated]:
-    """Return the tokens of each agent in each turn, likely and at least."""
-    calibration: Calibration = DEFAULTS
+def replayed_calls(conversation: Conversation, replays: Replays) -> dict[Slot, ReplayedCalls]:
+    """Return the calls of each agent in each turn."""
     counted = counted_fixed_parts(conversation)
-    if counted:
-        own = Range(min(counted) / COUNTED_ELSEWHERE, median(counted), max(counted) * COUNTED_ELSEWHERE)
-        calibration = DEFAULTS | {fixed_part("cli"): own}
+    own = (min(counted) / COUNTED_ELSEWHERE, median(counted), max(counted) * COUNTED_ELSEWHERE) if counted else None
     prompts = {
         turn.index: max(usage.last_prompt or 0 for usage in turn.usage) for turn in conversation.turns if turn.usage
     }
-    found = {}
-    for replay in replayed(conversation):
-        last_prompt = prompts.get(replay.turn) if replay.parent is None else None
-        found[Slot(replay.turn, replay.parent)] = _estimated(replay, calibration, last_prompt or None)
-    return found
+    return {
+        Slot(one.turn, one.parent): ReplayedCalls(
+            kind=one.kind,
+            model=one.model,
+            calls=one.calls,
+            acting=one.acting,
+            context=round(one.context, 1),
+            last_context=round(one.last_context, 1),
+            kept_calls=one.kept_calls,
+            kept_context=round(one.kept_context, 1),
+            written=round(one.written, 1),
+            last_prompt=(prompts.get(one.turn) or None) if one.parent is None else None,
+            counted=own if one.kind == "cli" else None,
+        )
+        for one in replays.all
+    }
 
 
-def _estimated(replay: Replay, calibration: Calibration, last_prompt: int | None) -> Estimated:
+def estimate_of(calls: ReplayedCalls, calibration: Calibration = DEFAULTS) -> Estimated:
+    """Return the tokens of these calls: at least, likely, at most."""
+    replay = Replay(
+        turn=0,
+        parent=None,
+        kind=calls.kind,
+        model=calls.model,
+        calls=calls.calls,
+        acting=calls.acting,
+        context=calls.context,
+        last_context=calls.last_context,
+        kept_calls=calls.kept_calls,
+        kept_context=calls.kept_context,
+        written=calls.written,
+    )
+    fixed = fixed_part(calls.kind)
     used = {name: calibration[name] for name in parameters_of([replay])}
-    of_input = (fixed_part(replay.kind), TEXT, family_part(replay.model))
-    given = range_of(used, of_input, lambda values: tokens_of(replay, values, last_prompt).input)
-    likely = tokens_of(replay, {name: parameter.likely for name, parameter in used.items()}, last_prompt)
-    least_output = FRAME_TOKENS * replay.acting + used[written_part(replay.kind)].low * replay.written
-    return Estimated(likely, given.low, least_output)
+    if calls.counted is not None:
+        used[fixed] = Range(*calls.counted)
+    of_input = (fixed, TEXT, family_part(calls.model))
+    given = range_of(used, of_input, lambda values: tokens_of(replay, values, calls.last_prompt).input)
+    likely = tokens_of(replay, {name: parameter.likely for name, parameter in used.items()}, calls.last_prompt)
+    answered = Range(*(FRAME_TOKENS * calls.acting + end * calls.written for end in used[written_part(calls.kind)]))
+    return Estimated(likely, given, answered)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -120,6 +122,31 @@ def problems(
         Problem(path=where, level=how, code=name, reason=why, source=form, place=place, is_gone=bool(gone))
         for where, how, name, why, form, place, gone in rows
     ]
+
+
+class RecordedBelow(NamedTuple):
+    """What the ledgers of some files and folders say, whenever these were read."""
+
+    bad: int
+    codes: dict[str, int]  # how many problems have each code
+
+
+def recorded_below(connection: sqlite3.Connection, paths: Iterable[Path]) -> RecordedBelow:
+    """Return what is recorded about some files and folders, without files that no longer exist."""
+    recorded = RecordedBelow(0, {})
+    for path in paths:
+        whole = spelled(str(path.absolute()))
+        parameters = (whole, f"{whole.rstrip(os.sep)}{os.sep}")
+        here = "(f.path = ?1 OR substr(f.path, 1, length(?2)) = ?2) AND f.gone_at IS NULL"
+        ledgers = connection.execute(f"SELECT ledger FROM file AS f WHERE ledger IS NOT NULL AND {here}", parameters)  # noqa: S608
+        books = [_decode(text) for (text,) in ledgers]
+        codes = connection.execute(
+            f"SELECT p.code, count(*) FROM problem AS p JOIN file AS f ON f.path = p.path WHERE {here} GROUP BY p.code",  # noqa: S608
+            parameters,
+        )
+        bad = recorded.bad + sum(book.bad + book.parts.bad for book in books)
+        recorded = RecordedBelow(bad, add_counts([recorded.codes, dict(codes)]))
+    return recorded
 
 
 def ledger_totals(connection: sqlite3.Connection) -> StoredLedger:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
+from copilog.derive.forks import FORK_NOTICE, parent_in
 from copilog.derive.models import model_of, model_of_message
 from copilog.model import Conversation, Message, Notice, ToolCall, Turn
 from copilog.store.details import LARGEST_NUMBER
@@ -39,13 +40,15 @@ class MessageCounts:
         self.first_at: dict[int, datetime] = {}
         self.after_shutdown: set[int] = set()  # turns that were answered after the last end of the program
         self.runs: list[set[int]] = []  # turns that each run of the program answered, up to its end
-        self.killed: set[int] = set()  # turns that were answered before a resume without an end of the program
+        # Turns of runs without an end: answered before a resume after a kill, or before the fork that copied them.
+        self.cut_off: set[int] = set()
         self.credits: dict[Slot, float] = {}  # of sub-agents, as the calls that started them record
         self.subagents: dict[str, str] = {}  # names by the call that started them
         self._met: set[int] = set()  # turns of which the run has any message
         self._latest: int | None = None  # the turn of the last message
         self._calls: dict[str, str] = {}  # the call that started an agent, by the agent's own id
         self._has_subagents = bool(calls.delegated)
+        self._session = conversation.native_id
         self._walk(conversation.messages, texts)
 
     def _walk(self, messages: list[Message], texts: list[Texts]) -> None:
@@ -112,8 +115,12 @@ class MessageCounts:
             if type(part) is Notice and part.topic == "shutdown":
                 self.runs.append(self._turns_of_run())
                 self.after_shutdown, self._met = set(), set()
-            elif type(part) is Notice and part.topic == "resume":
-                self.killed |= self.after_shutdown
+            elif type(part) is Notice and (part.topic == "resume" or self._is_fork(part)):
+                self.cut_off |= self.after_shutdown
+
+    def _is_fork(self, part: Notice) -> bool:
+        is_notice = part.topic == "info" and (part.data or {}).get("infoType") == FORK_NOTICE
+        return is_notice and parent_in(part.text, self._session) is not None
 
     def _turns_of_run(self) -> set[int]:
         """Return the turns that a run answered; if it answered none, those it has messages of, else the last one."""

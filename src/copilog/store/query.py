@@ -23,6 +23,7 @@ from copilog.errors import UsageError
 from copilog.jsonio import replace_lone_surrogates
 from copilog.store.dates import Period, period_of
 from copilog.store.query_fields import DATES, NAMES, PERIOD, TEXT_FIELDS, VALUES
+from copilog.store.selection import NAME_FIELDS
 from copilog.store.times import text_of
 
 DEEPEST = 30
@@ -60,6 +61,7 @@ class Or(msgspec.Struct, frozen=True, tag="or"):
 
 
 Node = Text | Field | Not | And | Or
+NO_CONDITION = And(())  # a name or a date that is empty, as if it had not been written
 Clock = Callable[[str], Period]  # meaning of dates
 
 
@@ -145,6 +147,7 @@ class _Parser:
         self.at = 0
         self.depth = 0
         self.conditions = 0
+        self.empty_value = "", 0, 0  # the field, and where its last empty value begins and ends
 
     def parse(self) -> Node:
         if not self.text.replace("\0", " ").strip():
@@ -152,6 +155,10 @@ class _Parser:
         node = self.alternatives(None)
         if self.at < len(self.text):
             self.fail("this ) has no ( before it", self.at, self.without(self.at, self.at + 1))
+        if node == NO_CONDITION:
+            field, start, end = self.empty_value
+            example = "today" if field in DATES else f'"{NAME_FIELDS[field].nameless or "*"}"'
+            self.fail(f'{field}:"" selects all conversations', start, self.replaced(start, end, example))
         return node
 
     # --- structure ----------------------------------------------------------------------------------------------
@@ -161,7 +168,8 @@ class _Parser:
         while self.operator() == "OR":
             self.at += 2
             items.append(self.conjunction(field))
-        return items[0] if len(items) == 1 else Or(tuple(items))
+        items = [item for item in items if item != NO_CONDITION]
+        return items[0] if len(items) == 1 else Or(tuple(items)) if items else NO_CONDITION
 
     def conjunction(self, field: str | None) -> Node:
         items: list[Node] = []
@@ -174,7 +182,7 @@ class _Parser:
                 break
             else:
                 items.append(self.negation(field))
-        items = _with_one_period(items)
+        items = _with_one_period([item for item in items if item != NO_CONDITION])
         return items[0] if len(items) == 1 else And(tuple(items))
 
     def negation(self, field: str | None) -> Node:
@@ -185,14 +193,14 @@ class _Parser:
             self.skip_spaces()
             if self.is_at_end() or self.operator() in ("AND", "OR"):
                 self.fail("NOT has nothing after it", start, self.without(start, self.at))
-            return Not(self.nested(start, lambda: self.negation(field)))
+            return _negated(self.nested(start, lambda: self.negation(field)))
         if operator is not None:
             self.fail(f"{operator} has nothing before it", start, self.without(start, start + len(operator)))
         if self.is_at_end():
             self.fail_without_right_side()
         if _NEGATED.match(self.text, self.at):
             self.at += 1
-            return Not(self.item(field))
+            return _negated(self.item(field))
         return self.item(field)
 
     def fail_without_right_side(self) -> NoReturn:
@@ -274,6 +282,11 @@ class _Parser:
             return self.regex(regex[1], start, column)
         quote = self.text[start]
         value, has_star = self.quoted(quote) if quote in _QUOTED else (self.bare(), False)
+        if not value.strip():
+            if field not in NAME_FIELDS and field not in DATES:
+                self.fail("there is nothing in the quotes", start, self.without(start, self.at))
+            self.empty_value = field or "", start, self.at
+            return NO_CONDITION
         if not is_text:
             assert field is not None
             return self.fact(field, value, start)
@@ -329,8 +342,6 @@ class _Parser:
             self.fail(f"this {quote} is not closed", start, self.text.rstrip() + quote)
         self.at = match.end()
         value = match[1].replace(quote * 2, quote).replace("\0", " ")
-        if not value.strip():
-            self.fail("there is nothing in the quotes", start, self.without(start, self.at))
         return value, bool(match[2])
 
     def bare(self) -> str:
@@ -366,6 +377,10 @@ class _Parser:
 
     def fail(self, reason: str, position: int, mended: str | None) -> NoReturn:
         raise _Fault(reason, position, mended)
+
+
+def _negated(node: Node) -> Node:
+    return node if node == NO_CONDITION else Not(node)
 
 
 def _date_field(name: str, period: Period) -> Field:

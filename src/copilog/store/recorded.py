@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from copilog.model import Usage
+from copilog.model.recorded_names import AFTER_SHUTDOWN, COPIED_BY_FORK, OF_KILLED_RUNS
 from copilog.store.details import LARGEST_NUMBER
 from copilog.store.message_counts import Slot
 
 TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
-SHUTDOWN, COMPACTION = "session.shutdown", "session.compaction_complete"
-RECORD = "session.usage_record"
-AFTER_SHUTDOWN, OF_KILLED_RUNS = "after the last shutdown", "runs that were killed"
+WITHOUT_AN_END = frozenset({OF_KILLED_RUNS, COPIED_BY_FORK})
 
 Counted = tuple[Slot, Usage]  # recorded numbers, and the turn and sub-agent that they belong to
 
@@ -46,9 +45,9 @@ def is_tail(usage: Usage) -> bool:
     return usage.extra is not None and usage.extra.get("covers") == AFTER_SHUTDOWN
 
 
-def is_of_killed_run(usage: Usage) -> bool:
-    """Return whether a total covers only runs of the program that were killed. No other total covers these."""
-    return usage.extra is not None and usage.extra.get("covers") == OF_KILLED_RUNS
+def is_of_cut_off_run(usage: Usage) -> bool:
+    """Return whether a total covers only runs without an end: killed, or copied by a fork. No other total does."""
+    return usage.extra is not None and usage.extra.get("covers") in WITHOUT_AN_END
 
 
 def has_tokens(usage: Usage) -> bool:

@@ -199,6 +199,12 @@ class SpendRow(Row):
     calls: int | None
     input_at_least: int | None
     output_at_least: int | None
+    prompts: str | None = None
+    credits_within: float | None = None
+    input_at_most: int | None = None
+    output_at_most: int | None = None
+    replay: str | None = None
+    is_calibrated: int = 0
 
 
 class PromptShareRow(Row):
@@ -221,6 +227,11 @@ class QueuedPromptRow(Row):
     prompt: int
 
 
+class EstimateSampleRow(Row):
+    position: int
+    sample: str
+
+
 # The tables with one row or more for a conversation, in the order of DETAIL_TABLES.
 DETAILS: dict[str, type[Row]] = {
     "turn": TurnRow,
@@ -233,4 +244,5 @@ DETAILS: dict[str, type[Row]] = {
     "prompt_share": PromptShareRow,
     "relation": RelationRow,
     "queued_prompt": QueuedPromptRow,
+    "estimate_sample": EstimateSampleRow,
 }

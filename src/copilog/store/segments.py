@@ -1,7 +1,8 @@
 """Totals and bills by the run of the program that they belong to.
 
 A log has one `session.shutdown` for each run of the program. Each covers the turns of its run, so its numbers are not
-spread over other turns. Usage after the last one, and in runs that were killed, has totals of its own.
+spread over other turns. Usage after the last one, and in runs without an end (killed, or copied by a fork), has totals
+of its own.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from copilog.model import Usage
+from copilog.model.recorded_names import SHUTDOWN
 from copilog.store.message_counts import MessageCounts
 from copilog.store.recorded import (
-    SHUTDOWN,
     Counted,
     count_of,
     has_tokens,
-    is_of_killed_run,
+    is_of_cut_off_run,
     is_tail,
     tokens_of,
 )
@@ -27,24 +28,24 @@ ByModel = dict[str | None, float]
 
 
 def segments_of(
-    usage: Usage, talk: MessageCounts, *, without_killed: bool = False
+    usage: Usage, talk: MessageCounts, *, without_cut_off: bool = False
 ) -> Iterator[tuple[dict[str, Any], set[int]]]:
     """Yield the parts of a total of a session, each with the turns that it covers.
 
-    `without_killed` leaves out the turns of runs that were killed, because they have totals of their own.
+    `without_cut_off` leaves out the turns of runs without an end, because they have totals of their own.
     """
     everything = set(talk.turns)
     if is_tail(usage):
         yield tokens_of(usage), talk.after_shutdown or everything
         return
-    if is_of_killed_run(usage):
-        yield tokens_of(usage), talk.killed or everything
+    if is_of_cut_off_run(usage):
+        yield tokens_of(usage), talk.cut_off or everything
         return
     if usage.source != SHUTDOWN or not talk.runs:
         yield tokens_of(usage), everything
         return
-    killed = talk.killed if without_killed else set()
-    runs = [run - killed or run or everything for run in talk.runs]
+    cut_off = talk.cut_off if without_cut_off else set()
+    runs = [run - cut_off or run or everything for run in talk.runs]
     added = _added(usage)
     if len(added) < len(runs):
         yield tokens_of(usage), set().union(*runs)
@@ -75,17 +76,19 @@ def beyond_records(rows: list[Counted], whole: list[Usage], talk: MessageCounts)
                 yield Usage(**left, model=total.model, scope="session", source=SHUTDOWN), turns
 
 
-def requests_in_runs(whole: list[Usage], talk: MessageCounts) -> Iterator[tuple[int, set[int]]]:
-    """Yield the number of calls that the totals of each run count, for all models together, with its turns."""
+def requests_in_runs(whole: list[Usage], talk: MessageCounts) -> Iterator[tuple[str, int, set[int]]]:
+    """Yield the number of calls that the totals of each run count for each model, with the turns of the run."""
     totals = [usage for usage in whole if usage.source == SHUTDOWN and usage.scope == "session" and usage.model]
-    for number, turns in enumerate(talk.runs):
-        counts = [
-            _number_of(added, number, "requests") if (added := _added(usage)) else (usage.extra or {}).get("requests")
-            for usage in totals
-        ]
-        requests = sum(count for count in counts if isinstance(count, int))
-        if requests and (len(talk.runs) == 1 or any(map(_added, totals))):
-            yield requests, turns or set(talk.turns)
+    cut_off = talk.cut_off if any(map(is_of_cut_off_run, whole)) else set()
+    if len(talk.runs) > 1 and not any(map(_added, totals)):
+        return
+    for number, run in enumerate(talk.runs):
+        turns = run - cut_off or run or set(talk.turns)
+        for usage in totals:
+            added = _added(usage)
+            requests = _number_of(added, number, "requests") if added else (usage.extra or {}).get("requests")
+            if isinstance(requests, int) and requests > 0 and usage.model:
+                yield usage.model, requests, turns
 
 
 class Bill(NamedTuple):
@@ -94,22 +97,27 @@ class Bill(NamedTuple):
     source: str
     total: float
     runs: list[ByModel]  # of each run of the program, and of usage after the last
-    killed: dict[int, float] = {}  # by number of the run: the part of its cost that killed runs before it had
+    killed: dict[int, float] = {}  # by number of the run: the part of its cost that runs without an end had before it
+    has_cut_off: bool = True  # whether the cost of a run includes that of runs without an end before it
 
     def runs_in(self, talk: MessageCounts) -> Iterator[tuple[set[int], ByModel]]:
         """Yield the cost of each run with its turns."""
         everything = set(talk.turns)
-        turns = [*talk.runs, talk.after_shutdown]
+        cut_off = set() if self.has_cut_off else talk.cut_off
+        turns = [
+            run if number in self.killed else run - cut_off or run
+            for number, run in enumerate((*talk.runs, talk.after_shutdown))
+        ]
         if (len(self.runs) == 1 and not self.killed) or len(self.runs) > len(turns):
             whole: ByModel = {}
             for run in self.runs:
                 for model, cost in run.items():
                     whole[model] = whole.get(model, 0) + cost
-            covered = everything if len(self.runs) > 1 or len(talk.runs) != 1 else talk.runs[0] or everything
+            covered = everything if len(self.runs) > 1 or len(talk.runs) != 1 else turns[0] or everything
             yield covered, whole
             return
         for number, (covered, by_model) in enumerate(zip(turns, self.runs, strict=False)):
-            part, lost = self.killed.get(number, 0), covered & talk.killed
+            part, lost = self.killed.get(number, 0), covered & talk.cut_off
             if not part or not lost or not covered - lost:
                 yield covered or everything, by_model
                 continue
@@ -129,12 +137,13 @@ def bill_of(whole: list[Usage], name: str) -> Bill | None:
     if not totals:
         return None
     source, total = max(totals.items(), key=lambda bill: bill[1])
+    has_cut_off = not any(map(is_of_cut_off_run, whole))
     of_models = [usage for usage in whole if usage.source == SHUTDOWN and usage.scope == "session" and usage.model]
     (first, *others) = bills[source]
     added = _added(first) if not others else []
     if not added:
         shares = {usage.model: (usage.extra or {}).get(name) for usage in of_models}
-        return Bill(source, total, [_by_model(total, shares)])
+        return Bill(source, total, [_by_model(total, shares)], has_cut_off=has_cut_off)
     killed = {
         number: part for number, run in enumerate(added) if (part := (run.get("killed") or {}).get(name)) is not None
     }
@@ -142,7 +151,7 @@ def bill_of(whole: list[Usage], name: str) -> Bill | None:
     for number, of_run in enumerate(added):
         shares = {usage.model: _number_of(_added(usage), number, name) for usage in of_models}
         runs.append(_by_model(of_run.get(name, 0), shares))
-    return Bill(source, total, runs, killed)
+    return Bill(source, total, runs, killed, has_cut_off)
 
 
 def beyond(by_model: ByModel, told: Iterable[Usage], surplus: float = 0) -> tuple[ByModel, float]:

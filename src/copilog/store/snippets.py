@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from itertools import islice
 from typing import NamedTuple
 
-from copilog.intake.patterns import time_limit
+from copilog.patterns import spans_within_limit
+from copilog.patterns.worker import Span, spans_of
 from copilog.store.conditions import compiled
 from copilog.store.query import Text
 from copilog.store.substrings import words_of
@@ -18,8 +18,6 @@ LEAD = 40  # characters before the first match
 LONGEST_WORD = 24  # a longer word may be cut
 MOST_SPANS = 100  # matches of one matcher in one column
 
-Span = tuple[int, int]
-
 
 class Matcher(NamedTuple):
     """Finds the matches of a condition in a text; `is_folded`: in a text without case and accents."""
@@ -27,6 +25,7 @@ class Matcher(NamedTuple):
     pattern: re.Pattern[str]
     is_folded: bool
     column: str | None
+    is_of_user: bool = False  # the user wrote the pattern, and it may take long
 
 
 class Snippet(NamedTuple):
@@ -61,7 +60,7 @@ def snippet_of(texts: Mapping[str, str | None], matchers: list[Matcher]) -> Snip
 
 def _matcher(condition: Text) -> Matcher:
     if condition.kind == "regex":
-        return Matcher(compiled(condition.value), False, condition.column)
+        return Matcher(compiled(condition.value), False, condition.column, is_of_user=True)
     words = words_of(condition.value).words
     if condition.kind == "substring" or not words:
         return Matcher(re.compile(re.escape(condition.value), re.IGNORECASE), False, condition.column)
@@ -81,9 +80,8 @@ def _spans_in(text: str, column: str, matchers: list[Matcher]) -> list[tuple[Spa
         if matcher.is_folded and folded is None:
             folded = fold(text)
         searched = folded if matcher.is_folded and folded is not None else text
-        with time_limit(matcher.pattern, searched):
-            found = islice(matcher.pattern.finditer(searched), MOST_SPANS)
-            spans += [(match.span(), number) for match in found]
+        find = spans_within_limit if matcher.is_of_user else spans_of
+        spans += [(span, number) for span in find(matcher.pattern, searched, MOST_SPANS)]
     return sorted(spans)
 
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Literal
 
+import msgspec
+
+from copilog.model import Usage
 from copilog.store.details import LARGEST_NUMBER, agent_of
 from copilog.store.message_counts import HELPER, HELPERS, NOWHERE, MessageCounts, Slot
 from copilog.store.payers import Payers
+from copilog.store.recorded import tokens_of
 from copilog.store.rows import SpendRow
 from copilog.store.schema import UNNAMED
 from copilog.store.spreading import evenly, shares_of
@@ -20,11 +24,14 @@ Billing = Literal["requests", "credits"]
 
 COLUMNS = (
     "input", "output", "cache_read", "cache_write", "reasoning", "premium_requests", "credits", "calls",
-    "input_at_least", "output_at_least",
+    "input_at_least", "output_at_least", "input_at_most", "output_at_most",
 )  # fmt: skip
 OF_TURNS = frozenset({"details", "request"})  # sources that name the billing system of a turn even if its cost is 0
 _BILLINGS: tuple[tuple[str, Billing], ...] = (("premium_requests", "requests"), ("credits", "credits"))
 
+PROMPT = ("input", "output", "cache_read", "cache_write")  # of a call
+
+Calls = tuple[Slot, str | None]  # by slot and model
 # What the numbers of one row have in common: slot, model, source and method.
 Key = tuple[Slot, str | None, str, Method]
 
@@ -35,6 +42,8 @@ class SpendRows:
     def __init__(self, talk: MessageCounts) -> None:
         self._talk = talk
         self._rows: dict[Key, dict[str, Any]] = {}
+        self._prompts: dict[Key, list[tuple[int, ...]]] = {}
+        self._replays: dict[Key, str] = {}
 
     def add(self, slot: Slot, model: str | None, source: str, method: Method, numbers: dict[str, Any]) -> None:
         if not numbers:
@@ -43,15 +52,28 @@ class SpendRows:
         for name, number in numbers.items():
             row[name] = row.get(name, 0) + number
 
-    def add_calls(self, calls: Mapping[Slot, int]) -> None:
-        """Add calls of the model to the first row of their sub-agent, else of their turn."""
-        by_slot: dict[Slot, dict[str, Any]] = {}
-        by_turn: dict[int | None, dict[str, Any]] = {}
-        for (slot, *_), numbers in self._rows.items():
-            by_slot.setdefault(slot, numbers)
-            by_turn.setdefault(slot.turn, numbers)
-        for slot, count in calls.items():
-            row = by_slot.get(slot) or by_turn.get(slot.turn)
+    def add_prompt(self, slot: Slot, usage: Usage) -> None:
+        """Note the prompt of a call, if the record is of one call: the price of a token may depend on it."""
+        if usage.scope == "call" and usage.input is not None and 0 <= usage.input < LARGEST_NUMBER:
+            method: Method = "estimated" if usage.is_estimated else "recorded"
+            key = (slot, usage.model or self._talk.model_of(slot), usage.source, method)
+            used = tokens_of(usage)
+            prompt = tuple(used.get(name, 0) for name in PROMPT)
+            self._prompts.setdefault(key, []).append(prompt)
+
+    def add_replay(self, slot: Slot, source: str, replay: str) -> None:
+        """Note the calls that an estimate replays."""
+        self._replays[slot, self._talk.model_of(slot), source, "estimated"] = replay
+
+    def add_calls(self, calls: Mapping[Calls, int]) -> None:
+        """Add calls to the row with the input of their model, else to one of their sub-agent, else of their turn."""
+        found: dict[Any, dict[str, Any]] = {}
+        has_input = {key for key, numbers in self._rows.items() if "input" in numbers and key[3] != "estimated"}
+        for (slot, model, *_), numbers in sorted(self._rows.items(), key=lambda row: row[0] not in has_input):
+            for key in ((slot, model), slot, slot.turn):
+                found.setdefault(key, numbers)
+        for (slot, model), count in calls.items():
+            row = found.get((slot, model)) or found.get(slot) or found.get(slot.turn)
             if row is not None:
                 row["calls"] = row.get("calls", 0) + count
 
@@ -85,20 +107,24 @@ class SpendRows:
     def rows(self, ended_at: str | None, payers: Payers) -> Iterator[SpendRow]:
         """Yield the rows by turn; rows without a turn come last, with `ended_at` as their time."""
         billings = self._billings()
-        credited = {slot.turn for (slot, *_), numbers in self._rows.items() if "credits" in numbers}
+        credited = {slot for (slot, *_), numbers in self._rows.items() if "credits" in numbers}
+        within = self._credits_within(credited)
         talk = self._talk
         known: dict[int | None, tuple[str | None, str | None]] = {None: (ended_at, None)}
         for index, turn in talk.turns.items():
             known[index] = time_text(turn.timing.started_at or talk.first_at.get(index)) or ended_at, agent_of(turn)
         ordered = sorted(self._rows.items(), key=_by_place)
-        for position, ((slot, model, source, method), numbers) in enumerate(ordered):
+        for position, (key, numbers) in enumerate(ordered):
+            slot, model, source, method = key
+            has_credits = slot in credited or Slot(slot.turn) in credited or (slot.turn is None and bool(credited))
+            prompts = self._prompts.get(key, ())
             at, agent = known[slot.turn]
             if slot == HELPERS:
                 slot, agent = NOWHERE, HELPER
             subagent = talk.subagents.get(slot.parent, UNNAMED) if slot.parent is not None else None
             if max(numbers.values()) >= LARGEST_NUMBER:
                 numbers = {name: number for name, number in numbers.items() if number < LARGEST_NUMBER}
-            counted = dict(zip(COLUMNS, map(numbers.get, COLUMNS), strict=True))
+            counted: dict[str, Any] = dict(zip(COLUMNS, map(numbers.get, COLUMNS), strict=True))
             yield SpendRow(
                 position=position,
                 turn=slot.turn,
@@ -111,9 +137,34 @@ class SpendRows:
                 method=method,
                 payer=payers.of(slot.turn, model),
                 billing=billings.get(slot.turn),
-                has_credits=int(slot.turn in credited or (slot.turn is None and bool(credited))),
+                has_credits=int(has_credits),
+                prompts=msgspec.json.encode(prompts).decode() if len(prompts) > 1 else None,
+                credits_within=within.get(key),
+                replay=self._replays.get(key),
                 **counted,
             )
+
+    def _credits_within(self, credited: Collection[Slot]) -> dict[Key, float]:
+        """Return the recorded credits of sub-agents, by the rows of their turn that include their tokens.
+
+        Records of a turn include its sub-agents. If only these have recorded credits, those of the rest of the turn
+        are computed from what is left. A sub-agent with tokens of its own is in no other row.
+        """
+        within: dict[Key, float] = {}
+        rows = [key for key, numbers in self._rows.items() if "input" in numbers and key[3] != "estimated"]
+        apart = {key[0] for key in rows}
+        for slot in credited:
+            if slot.parent is None or slot in apart or Slot(slot.turn) in credited:
+                continue
+            model = self._talk.model_of(slot)
+            around = [key for key in rows if key[0] == Slot(slot.turn)]
+            around = [key for key in around if key[1] == model] or around
+            amount = sum(numbers.get("credits", 0) for key, numbers in self._rows.items() if key[0] == slot)
+            whole = sum(self._rows[key]["input"] for key in around)
+            for key in around:
+                share = self._rows[key]["input"] / whole if whole else 1 / len(around)
+                within[key] = within.get(key, 0) + amount * share
+        return within
 
     def share_out(self, name: str, cost: float, source: str, places: Places) -> None:
         """Divide a cost in proportion to weights, and add the parts."""

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from copilog.derive.replayed_calls import Replays
 from copilog.model import Conversation, Usage
 from copilog.store.accounts import Account, Accounts
+from copilog.store.call_counts import calls_by_turn
 from copilog.store.costs import add_costs
-from copilog.store.estimated_spend import estimated_tokens
+from copilog.store.estimated_spend import estimate_of, replayed_calls
 from copilog.store.message_counts import NOWHERE, MessageCounts, Slot
-from copilog.store.model_calls import model_calls
 from copilog.store.payers import Payers
-from copilog.store.recorded import is_of_killed_run, tokens_of
+from copilog.store.recorded import is_of_cut_off_run, tokens_of
 from copilog.store.rows import SpendRow
 from copilog.store.segments import segments_of
 from copilog.store.spend_rows import Method, SpendRows
@@ -28,9 +29,14 @@ from copilog.store.texts import Calls, Texts
 from copilog.store.times import time_text
 
 ESTIMATE = "replayed calls"
+ESTIMATED = (
+    "input", "cache_read", "input_at_least", "input_at_most", "output", "output_at_least", "output_at_most",
+)  # fmt: skip
 
 
-def spends_of(conversation: Conversation, texts: list[Texts], calls: Calls) -> list[SpendRow]:
+def spends_of(
+    conversation: Conversation, texts: list[Texts], calls: Calls, replays: Replays | None = None
+) -> list[SpendRow]:
     """Return the rows of `spend`; `texts` are those of `texts_of`."""
     if not conversation.turns and not conversation.usage:
         return []
@@ -39,9 +45,9 @@ def spends_of(conversation: Conversation, texts: list[Texts], calls: Calls) -> l
     tokens = Tokens(talk, accounts, rows)
     tokens.add()
     add_costs(talk, accounts, rows, conversation.usage)
-    tokens.add_aside()
-    tokens.add_estimates(conversation)
-    rows.add_calls(model_calls(talk, accounts))
+    tokens.add_outside_account()
+    tokens.add_estimates(conversation, replays or Replays(conversation))
+    rows.add_calls(calls_by_turn(talk, accounts))
     ended_at = time_text(conversation.updated_at or conversation.started_at)
     return list(rows.rows(ended_at, Payers(conversation, rows.costs())))
 
@@ -85,6 +91,7 @@ class Tokens:
     def _add_recorded(self, slot: Slot, usage: Usage) -> None:
         numbers = tokens_of(usage)
         self._rows.add(slot, usage.model, usage.source, "estimated" if usage.is_estimated else "recorded", numbers)
+        self._rows.add_prompt(slot, usage)
         self._know(slot.turn, numbers)
 
     def _know(self, turn: int | None, numbers: dict[str, Any]) -> None:
@@ -93,17 +100,18 @@ class Tokens:
         if "output" in numbers:
             self._with_output.add(turn)
 
-    def add_aside(self) -> None:
+    def add_outside_account(self) -> None:
         """Add the tokens outside the account. The session's credits include the cost of compactions."""
         for slot, usage in self._accounts.aside:
             self._rows.add(slot, usage.model, usage.source, "recorded", tokens_of(usage))
+            self._rows.add_prompt(slot, usage)
 
     def _add_session(self, account: Account) -> None:
         """Spread totals over the turns that they cover: those of a `session.shutdown` over the turns of its run."""
         weights = Weights(self._accounts.turns.rows, self._talk)
-        has_killed = any(is_of_killed_run(usage) for _, usage in account.rows)
+        has_cut_off = any(is_of_cut_off_run(usage) for _, usage in account.rows)
         for _, usage in account.rows:
-            for numbers, turns in segments_of(usage, self._talk, without_killed=has_killed):
+            for numbers, turns in segments_of(usage, self._talk, without_cut_off=has_cut_off):
                 for turn in turns:
                     self._know(turn, numbers)
                 self._spread(usage, numbers, weights.places_of(usage.model, numbers.get("output", 0), turns))
@@ -119,21 +127,21 @@ class Tokens:
 
     # --- estimates --------------------------------------------------------------------------------------------------
 
-    def add_estimates(self, conversation: Conversation) -> None:
+    def add_estimates(self, conversation: Conversation, replays: Replays) -> None:
         """Add estimates for turns whose input or output was not recorded."""
         talk = self._talk
         if talk.turns.keys() <= self._with_input and talk.turns.keys() <= self._with_output:
             return
-        estimates = estimated_tokens(conversation)
-        for slot in sorted(estimates, key=_by_turn):
-            likely, least_input, least_output = estimates[slot]
-            estimate: dict[str, Any] = {}
-            if slot.turn not in self._with_input:
-                estimate |= {"input": round(likely.input), "cache_read": round(likely.cached)}
-                estimate["input_at_least"] = round(least_input)
-            if slot.turn not in self._with_output:
-                estimate |= {"output": round(likely.output), "output_at_least": round(least_output)}
-            self._rows.add(slot, None, ESTIMATE, "estimated", estimate)
+        replayed = replayed_calls(conversation, replays)
+        for slot in sorted(replayed, key=_by_turn):
+            has_input, has_output = slot.turn in self._with_input, slot.turn in self._with_output
+            if has_input and has_output:
+                continue
+            numbers = dict(zip(ESTIMATED, estimate_of(replayed[slot]).numbers(), strict=True))
+            if has_input or has_output:
+                numbers = {name: number for name, number in numbers.items() if ("output" in name) == has_input}
+            self._rows.add(slot, None, ESTIMATE, "estimated", numbers)
+            self._rows.add_replay(slot, ESTIMATE, replayed[slot].encoded())
 
 
 def _by_turn(slot: Slot) -> tuple[int, bool, str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from copilog.errors import BadRecord
-from copilog.intake.patterns import has_match_within_limit
+from copilog.patterns import has_match_within_limit
 from copilog.tags import Catalogue, load_catalogue
 from copilog.telemetry.collect import Reading
 from copilog.telemetry.events import Event, Json, Place, prop, text_prop, timestamp_of, turn_index

@@ -63,7 +63,7 @@ class Prose(Block):
 
 
 @dataclass(slots=True, kw_only=True)
-class Words(Block):
+class TypedText(Block):
     """The text that the user typed, with the start, end and kind of each mention in it."""
 
     kind: ClassVar[str] = "words"
@@ -227,13 +227,13 @@ class Edit(Block):
     path: str
     new_path: str = ""
     lines: Lines = UNKNOWN
-    fate: str = ""  # kept, undone, changed, pending
-    fate_words: str = ""
+    outcome: str = ""  # kept, undone, changed, pending
+    outcome_words: str = ""
     facts: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)  # not finished, not made
     diff: str = ""
     is_recorded: bool = True  # else only the file name is known
-    is_told: bool = False  # the call shows the change
+    is_in_call: bool = False  # the call shows the change
     is_open: bool = True
     cells: str = ""  # operations on the cells of a notebook, as JSON
 
@@ -254,7 +254,7 @@ class Todo(Block):
 
 
 @dataclass(slots=True, kw_only=True)
-class Asked(Block):
+class QuestionForm(Block):
     """A form that the user was asked to fill in: text, options and answer of each question."""
 
     kind: ClassVar[str] = "asked"
@@ -266,7 +266,7 @@ class Asked(Block):
 
 
 @dataclass(slots=True, kw_only=True)
-class Aside(Block):
+class EventNote(Block):
     """Any other event: a notice, a hook, a summary, a checkpoint, a part of unknown kind."""
 
     kind: ClassVar[str] = "aside"
@@ -281,7 +281,8 @@ class Aside(Block):
 
 
 AnyBlock = (
-    Prose | Words | Thought | Context | Chip | Chips | Call | Shell | Result | Edit | Todo | Asked | Aside
+    Prose | TypedText | Thought | Context | Chip | Chips | Call | Shell | Result | Edit | Todo
+    | QuestionForm | EventNote
 )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from copilog.derive.models import model_of_message, names_of
 from copilog.derive.notes import Note, notes_of
 from copilog.model import AnyPart, Message, Prompt, Reference, Terminal, Text, Thinking, ToolCall, ToolResult, Turn
-from copilog.view.blocks import NOWHERE, AnyBlock, Aside, At, Link, Prose, Shown, Thought
+from copilog.view.blocks import NOWHERE, AnyBlock, At, EventNote, Link, Prose, Shown, Thought
 from copilog.view.build_state import BuildState
 from copilog.view.calls import call_block, result_block, shell_block
 from copilog.view.parts import ASKED, block_of, request_blocks
@@ -83,7 +83,7 @@ class Speaker:
                 continue
             if at in self.stage.undone:
                 yield from self._flush()
-                yield Aside(at=at, look="undone", title=UNDONE)
+                yield EventNote(at=at, look="undone", title=UNDONE)
             yield from self._part(part, message, at)
         yield from self._flush()
 

@@ -38,22 +38,22 @@ from copilog.tags import Segment, segments
 from copilog.view.blocks import (
     LONGEST_SEARCHED,
     AnyBlock,
-    Aside,
-    Asked,
     At,
     Chip,
     Chips,
     Context,
     Edit,
+    EventNote,
+    QuestionForm,
     Todo,
-    Words,
+    TypedText,
 )
 from copilog.view.build_state import BuildState
 from copilog.view.hunks import as_hunks
 from copilog.view.terminal_text import clean_line, json_text
 from copilog.view.wording import (
+    EDIT_OUTCOMES,
     EDIT_VERBS,
-    FATES,
     QUESTIONS,
     SCOPES,
     SIGNS,
@@ -127,7 +127,7 @@ def _prompt_text(part: Text, mentions: list[Mention], at: At, is_typed: bool) ->
             for mention in mentions
             if mention.start is not None and mention.end is not None
         ]
-        yield Words(at=at, text=part.text, mentions=places, notes=notes_of(part))
+        yield TypedText(at=at, text=part.text, mentions=places, notes=notes_of(part))
         return
     foreign: list[Segment] = []
     for piece in pieces:
@@ -135,7 +135,7 @@ def _prompt_text(part: Text, mentions: list[Mention], at: At, is_typed: bool) ->
             foreign.append(piece)
         elif piece.text.strip():
             yield from _set_apart(foreign, at)
-            yield Words(at=at, text=piece.text.strip("\n"))
+            yield TypedText(at=at, text=piece.text.strip("\n"))
     yield from _set_apart(foreign, at)
 
 
@@ -221,14 +221,14 @@ def block_of(part: AnyPart, at: At, turn: int | None, stage: BuildState) -> AnyB
         case Reference():
             return _reference(part, at, stage)
         case FileTree():
-            return Aside(
+            return EventNote(
                 at=at, look="tree", title="Files", text="\n".join(_tree_lines(part.root)), notes=notes_of(part)
             )
         case Confirmation():
             return _form(part, at)
         case Checkpoint():
             facts = [clean_line(part.id, 80)]
-            return Aside(
+            return EventNote(
                 at=at, look="checkpoint", title="Checkpoint", facts=facts, is_detail=True, notes=notes_of(part)
             )
         case Compaction():
@@ -275,7 +275,7 @@ def _tree_lines(root: TreeNode) -> Iterator[str]:
         waiting += [(child, depth + 1) for child in reversed(node.children)]
 
 
-def _form(part: Confirmation, at: At) -> Asked:
+def _form(part: Confirmation, at: At) -> QuestionForm:
     questions = [
         (
             clean_line(question.text or question.title or "a question without words"),
@@ -286,7 +286,7 @@ def _form(part: Confirmation, at: At) -> Asked:
     ]
     if part.options or part.answer is not None:
         questions.append(("", [clean_line(option, 200) for option in part.options], part.answer))
-    return Asked(
+    return QuestionForm(
         at=at,
         title=clean_line(part.title or "", 300) or QUESTIONS.get(part.type, sentence(clean_line(part.type, 40))),
         state=clean_line(part.state or "", 40),
@@ -297,14 +297,14 @@ def _form(part: Confirmation, at: At) -> Asked:
     )
 
 
-def _compaction(part: Compaction, at: At) -> Aside:
+def _compaction(part: Compaction, at: At) -> EventNote:
     facts = [
         clean_line(part.trigger or "", 60),
         clean_line(part.model or "", 60),
         counted(len(part.text), "character"),
         elapsed_text(part.elapsed_ms) if part.elapsed_ms is not None else "",
     ]
-    return Aside(
+    return EventNote(
         at=at,
         look="compaction",
         title="The history up to here was replaced by a summary",
@@ -314,7 +314,7 @@ def _compaction(part: Compaction, at: At) -> Aside:
     )
 
 
-def _hook(part: Hook, at: At) -> Aside:
+def _hook(part: Hook, at: At) -> EventNote:
     facts = [
         clean_line(part.tool or "", 80),
         f"stopped it: {clean_line(part.reason or '', 300)}".rstrip(": ") if part.is_blocking else "",
@@ -322,7 +322,7 @@ def _hook(part: Hook, at: At) -> Aside:
         clean_line(part.message or "", 300),
     ]
     title = f"Hook {clean_line(part.type, 60)}"
-    return Aside(
+    return EventNote(
         at=at,
         look="hook",
         title=title,
@@ -337,13 +337,13 @@ def _notice(part: Notice, at: At) -> AnyBlock | None:
         text, is_detail = part.text, True
         if not text.strip():
             return None
-        return Aside(
+        return EventNote(
             at=at, look="withdrawn", title="Text that was withdrawn", text=text, is_detail=is_detail, is_routine=True
         )
     words = part.text if part.text.strip() else ""
     look = LOOKS.get(part.topic, "notice")
     title = "" if look in ("warning", "undone") else clean_line(TOPICS.get(part.topic, part.topic), 60)
-    return Aside(
+    return EventNote(
         at=at,
         look=look,
         title=sentence(title if words or title else clean_line(part.topic, 60)),
@@ -354,8 +354,8 @@ def _notice(part: Notice, at: At) -> AnyBlock | None:
     )
 
 
-def _unknown(part: Unknown, at: At) -> Aside:
-    return Aside(
+def _unknown(part: Unknown, at: At) -> EventNote:
+    return EventNote(
         at=at,
         look="unknown",
         title="A part of unknown kind",
@@ -380,7 +380,7 @@ def _edit(edit: FileEdit, at: At, turn: int | None, stage: BuildState) -> Edit:
         "not applied" if edit.is_applied is False else "",
         f"not made: the call {UNMADE.get(edit.outcome or '', edit.outcome)}" if not is_made(edit) else "",
     ]
-    fate = stage.fates.of(edit.uri, turn, False) or ""
+    outcome = stage.fates.of(edit.uri, turn, False) or ""
     return Edit(
         at=at,
         action=edit.action,
@@ -388,13 +388,13 @@ def _edit(edit: FileEdit, at: At, turn: int | None, stage: BuildState) -> Edit:
         path=_name(edit.path or edit.uri, stage),
         new_path=path_text(edit.new_uri, stage.folder) if edit.new_uri else "",
         lines=changed_lines(edit),
-        fate=fate,
-        fate_words=FATES.get(fate, ""),
+        outcome=outcome,
+        outcome_words=EDIT_OUTCOMES.get(outcome, ""),
         facts=[fact for fact in facts if fact],
         warnings=[word for word in warnings if word],
         diff=edit.diff or (as_hunks(ranges) if ranges else ""),
         is_recorded=bool(edit.diff or ranges or edit.cells) or edit.action in ("delete", "rename"),
-        is_told=not edit.diff and stage.shows_patch(edit.call_id),
+        is_in_call=not edit.diff and stage.shows_patch(edit.call_id),
         cells="\n".join(json_text(cell) for cell in edit.cells),
         notes=notes_of(edit),
     )
@@ -404,15 +404,15 @@ def change_block(change: FileChange, stage: BuildState, *, is_open: bool = False
     """Return one change of the editing history."""
     old = change.old_uri if change.action == "rename" else None
     path = change.path or change.uri
-    fate = stage.fates.of(change.uri, change.turn, change.is_undone) or ""
+    outcome = stage.fates.of(change.uri, change.turn, change.is_undone) or ""
     return Edit(
         action=change.action,
         verb=VERBS.get(change.action, clean_line(change.action, 40)),
         path=_name(old or path, stage),
         new_path=_name(path, stage) if old else "",
         lines=changed_lines(change),
-        fate=fate,
-        fate_words=FATES.get(fate, ""),
+        outcome=outcome,
+        outcome_words=EDIT_OUTCOMES.get(outcome, ""),
         diff=shown_diff(change) or "",
         is_open=is_open,
     )

@@ -79,7 +79,12 @@ MARKS = {
 RELATIONS = {"prompts-of": "has prompts of", "prompts-in": "has prompts in", "forked-as": "forked as"}
 VERBS = {"edit": "edited", "create": "created", "delete": "deleted", "rename": "renamed"}
 UNMADE = {"failed": "failed", "denied": "was denied", "skipped": "was skipped", "cancelled": "was cancelled"}
-FATES = {"kept": "accepted", "undone": "undone", "changed": "changed by the user afterwards", "pending": "not decided"}
+EDIT_OUTCOMES = {
+    "kept": "accepted",
+    "undone": "undone",
+    "changed": "changed by the user afterwards",
+    "pending": "not decided",
+}
 EDIT_VERBS = {"keep": "kept", "undo": "undid", "modify": "modified"}
 SIGNS = {"agent": "@", "command": "/", "prompt": "/"}
 SCOPES = {"turn": "Context sent with this prompt", "conversation": "Context sent once", "system": "System prompt"}

@@ -12,6 +12,7 @@ import msgspec
 from copilog.derive import agent_key, may_still_run
 from copilog.derive.model_names import key_of, plain_name
 from copilog.errors import UsageError
+from copilog.patterns import SlowPatternError
 from copilog.store.archive import Archive
 from copilog.store.facets import Facets, facets_of, tools_of
 from copilog.store.library import PAGE_ROWS, Row, rows_among, rows_of
@@ -317,7 +318,7 @@ def _trouble(filters: Filters, error: UsageError) -> InvalidFilters:
 
 def _without_fault(filters: Filters, error: UsageError) -> Filters:
     """Return the filters without the one that is not valid."""
-    if isinstance(error, QueryError):
+    if isinstance(error, QueryError | SlowPatternError):
         return msgspec.structs.replace(filters, q=None, sort=NEWEST if filters.sort == BEST else filters.sort)
     if isinstance(error, UnknownName):
         own = getattr(filters, error.field) == error.value

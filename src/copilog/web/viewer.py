@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse
 from copilog import __version__
 from copilog.analysis.plans import Plan
 from copilog.errors import UsageError
+from copilog.redaction import NOBODY, Private
 from copilog.render.pages import render_page
 from copilog.store.archive import Archive
 from copilog.web.definition_cache import DefinedHere
@@ -43,6 +44,8 @@ class ViewerSettings(msgspec.Struct, frozen=True, kw_only=True):
     is_of_this_machine: bool = True  # whether what is defined on this machine has to do with it
     files: tuple[Path, ...] = ()  # of trajectories, open from the beginning
     plan: Plan = Plan()  # how the user pays for Copilot
+    is_redacted: bool = False  # whether the config makes redaction the default for what leaves the archive
+    private: Private = NOBODY  # what the config lists as private
 
 
 class Destination(NamedTuple):

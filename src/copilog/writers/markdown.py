@@ -18,15 +18,15 @@ from copilog.model import Conversation, title_of
 from copilog.view import View
 from copilog.view.blocks import (
     AnyBlock,
-    Aside,
-    Asked,
     Call,
     Chip,
     Chips,
     Context,
     Edit,
+    EventNote,
     Link,
     Prose,
+    QuestionForm,
     Result,
     Shell,
     Shown,
@@ -35,7 +35,7 @@ from copilog.view.blocks import (
     Todo,
     TurnFoot,
     TurnHead,
-    Words,
+    TypedText,
 )
 from copilog.view.conversation_info import panel_of
 from copilog.view.prose import with_links
@@ -48,7 +48,7 @@ from copilog.writers.markdown_text import details, fence, plain, prose, quoted, 
 from copilog.writers.missing import Missing
 
 MOST_IN_LINE = 300  # characters of a note
-OF_USER = frozenset({Words.kind, Chips.kind, Chip.kind})
+OF_USER = frozenset({TypedText.kind, Chips.kind, Chip.kind})
 BOXES = {"done": "x", "doing": " ", "open": " "}
 
 
@@ -184,7 +184,7 @@ class BlockWriter:
             yield from self.block(edit)
         if tail.files:
             yield "## Files"
-            yield "\n".join(f"- {span(name)} {plain(fate)}".rstrip() for name, fate in tail.files)
+            yield "\n".join(f"- {span(name)} {plain(outcome)}".rstrip() for name, outcome in tail.files)
         for name, text in tail.unnamed:
             yield f"## Text of a file whose name was not recorded ({plain(name, 40)})"
             yield fence(text)
@@ -218,7 +218,7 @@ class BlockWriter:
                 yield prose(with_links(block.text, block.links, _link))
                 for warning in block.warnings:
                     yield f"*Possible vulnerability: {plain(warning)}*"
-            case Words():
+            case TypedText():
                 yield prose(block.text)
             case Thought():
                 title = f": {visible_line(block.title, 160)}" if block.title else ""
@@ -242,9 +242,9 @@ class BlockWriter:
                 yield from self._edit(block)
             case Todo():
                 yield "\n".join(["**To do**", "", *(_todo_lines(block) or ["an empty list"])])
-            case Asked():
+            case QuestionForm():
                 yield from _form(block)
-            case Aside():
+            case EventNote():
                 yield from _notice(block)
             case _:
                 assert_never(block)
@@ -338,10 +338,10 @@ class BlockWriter:
     def _edit(self, edit: Edit) -> Iterator[str]:
         counts = f" {words}" if (words := line_counts_text(edit.lines, "−")) else ""
         target = f" to {span(edit.new_path)}" if edit.new_path else ""
-        said = ", ".join(plain(fact) for fact in (edit.fate_words, *edit.facts, *edit.warnings) if fact)
+        said = ", ".join(plain(fact) for fact in (edit.outcome_words, *edit.facts, *edit.warnings) if fact)
         name = span(edit.path) if edit.path else "an unknown file"
         yield f"**{plain(edit.verb).capitalize()}** {name}{target}{counts}" + (f" ({said})" if said else "")
-        if edit.diff and not edit.is_told:
+        if edit.diff and not edit.is_in_call:
             yield fence(edit.diff, "diff")
         if edit.cells:
             yield details("Operations on the notebook", fence(edit.cells, "json"))
@@ -396,7 +396,7 @@ def _todo_lines(todo: Todo) -> list[str]:
     return lines
 
 
-def _form(asked: Asked) -> Iterator[str]:
+def _form(asked: QuestionForm) -> Iterator[str]:
     yield f"**Asked** {plain(asked.title)}" + (f" ({plain(asked.state, 40)})" if asked.state else "")
     yield quoted(prose(asked.message)) if asked.message else ""
     for words, options, answer in asked.questions:
@@ -405,7 +405,7 @@ def _form(asked: Asked) -> Iterator[str]:
             yield f"Answer: {plain(answer, 2000)}"
 
 
-def _notice(aside: Aside) -> Iterator[str]:
+def _notice(aside: EventNote) -> Iterator[str]:
     said = ", ".join(plain(fact) for fact in aside.facts)
     title = plain(aside.title, 300)
     if aside.look == "checkpoint":

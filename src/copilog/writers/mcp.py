@@ -16,15 +16,15 @@ from copilog.model import Conversation
 from copilog.view import View
 from copilog.view.blocks import (
     AnyBlock,
-    Aside,
-    Asked,
     Call,
     Chip,
     Chips,
     Context,
     Edit,
+    EventNote,
     Link,
     Prose,
+    QuestionForm,
     Result,
     Shell,
     Shown,
@@ -33,7 +33,7 @@ from copilog.view.blocks import (
     Todo,
     TurnFoot,
     TurnHead,
-    Words,
+    TypedText,
 )
 from copilog.view.prose import with_links
 from copilog.view.wording import in_sentence
@@ -142,7 +142,7 @@ def scraps_of(block: AnyBlock) -> Iterator[Scrap]:
                 yield Scrap("prose", text)
             for warning in block.warnings:
                 yield Scrap("note", f"- possible vulnerability: {one_line(warning, 300)}")
-        case Words():
+        case TypedText():
             yield Scrap("prose", plain(block.text).strip())
         case Thought():
             title = f": {one_line(block.title)}" if block.title else ""
@@ -166,9 +166,9 @@ def scraps_of(block: AnyBlock) -> Iterator[Scrap]:
         case Todo():
             if block.tasks:
                 yield Scrap("note", "\n".join(_task(*task) for task in block.tasks))
-        case Asked():
+        case QuestionForm():
             yield _form(block)
-        case Aside():
+        case EventNote():
             yield from _notice(block)
         case _:
             assert_never(block)
@@ -244,12 +244,12 @@ def _result(result: Result) -> Iterator[Scrap]:
 
 def _edit(edit: Edit, where: str = "") -> Scrap:
     target = f" to `{one_line(edit.new_path)}`" if edit.new_path else ""
-    facts = [line_counts_text(edit.lines), edit.fate_words, *edit.facts, *edit.warnings]
-    diff = "" if edit.is_told or where else edit.diff
+    facts = [line_counts_text(edit.lines), edit.outcome_words, *edit.facts, *edit.warnings]
+    diff = "" if edit.is_in_call or where else edit.diff
     return Scrap("tool", f"- {where}{edit.action} `{one_line(edit.path)}`{target}{_facts(facts)}", plain(diff), "diff")
 
 
-def _form(asked: Asked) -> Scrap:
+def _form(asked: QuestionForm) -> Scrap:
     message = one_line(asked.message, 400)
     lines = [f"- asked the user: {one_line(asked.title, 300)}" + (f": {message}" if message else "")]
     for words, options, answer in asked.questions:
@@ -261,7 +261,7 @@ def _form(asked: Asked) -> Scrap:
     return Scrap("note", "\n".join(lines))
 
 
-def _notice(aside: Aside) -> Iterator[Scrap]:
+def _notice(aside: EventNote) -> Iterator[Scrap]:
     if aside.is_routine or aside.is_detail:
         return
     if aside.look == "tree":

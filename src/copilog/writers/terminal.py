@@ -281,8 +281,8 @@ class _Writer:
             yield from stacked(piece for edit in tail.edits for piece in self._draw.edit(edit, 1))
         if tail.files:
             yield from (Text(), self._heading(Text("Files", "bold")))
-        for name, fate in tail.files:
-            yield Text(f"  {name}").append(f"  {fate}", "dim")
+        for name, outcome in tail.files:
+            yield Text(f"  {name}").append(f"  {outcome}", "dim")
         for name, text in tail.unnamed:
             yield from (
                 Text(),

@@ -15,20 +15,20 @@ from copilog.view import View
 from copilog.view.arguments import VALUE_LIMIT
 from copilog.view.blocks import (
     AnyBlock,
-    Aside,
-    Asked,
     Call,
     Chip,
     Chips,
     Context,
     Edit,
+    EventNote,
     Link,
     Prose,
+    QuestionForm,
     Result,
     Shell,
     Thought,
     Todo,
-    Words,
+    TypedText,
 )
 from copilog.view.prose import with_links
 from copilog.view.terminal_text import clean, clean_line, clean_output
@@ -102,7 +102,7 @@ class Drawer:
                 if targets:
                     yield Piece(Text(f"leads to {', '.join(dict.fromkeys(targets))}", "dim"), level, hangs=True)
                 yield from self.notes(block.notes, level)
-            case Words():
+            case TypedText():
                 yield Piece(_typed_text(block), level, is_prose=True)
                 yield from self.notes(block.notes, level)
             case Thought():
@@ -120,14 +120,14 @@ class Drawer:
             case Result():
                 yield from self._lost_result(block, level)
             case Edit():
-                if self._full or not block.is_told:
+                if self._full or not block.is_in_call:
                     yield from self.edit(block, level)
             case Todo():
                 yield self._todo(block, level + 2)
                 yield from self.notes(block.notes, level + 2)
-            case Asked():
+            case QuestionForm():
                 yield from self._form(block, level)
-            case Aside():
+            case EventNote():
                 yield from self._notice(block, level)
             case _:
                 assert_never(block)
@@ -305,8 +305,8 @@ class Drawer:
             line.append(f"  {fact}", "dim")
         for warning in edit.warnings:
             line.append(f"  {warning}", "yellow")
-        if edit.fate_words:
-            line.append(f"  {edit.fate_words}", "dim" if edit.fate == "kept" else "yellow")
+        if edit.outcome_words:
+            line.append(f"  {edit.outcome_words}", "dim" if edit.outcome == "kept" else "yellow")
         yield Piece(line, level, hangs=True)
         if edit.diff and has_diff:
             yield Piece(self._diff(edit.diff), level + 2)
@@ -336,7 +336,7 @@ class Drawer:
                 lines.append(Text(f"    {description}", "dim"))
         return Piece(Group(*lines) if lines else Text("[ ] an empty list", "dim"), level)
 
-    def _form(self, asked: Asked, level: int) -> Iterator[Piece]:
+    def _form(self, asked: QuestionForm, level: int) -> Iterator[Piece]:
         line = Text.assemble(("? ", "yellow"), (asked.title, "bold"))
         if asked.state:
             line.append(f"  {asked.state}", "dim")
@@ -354,7 +354,7 @@ class Drawer:
                 yield Piece(Text.assemble(("→ ", "green"), clean(answer)), inner)
         yield from self.notes(asked.notes, level + 1)
 
-    def _notice(self, aside: Aside, level: int) -> Iterator[Piece]:
+    def _notice(self, aside: EventNote, level: int) -> Iterator[Piece]:
         if aside.is_detail and not self._full:
             return
         words = clean(markdown_as_plain(aside.words)).strip()
@@ -387,7 +387,7 @@ def _link(link: Link) -> str:
     return (clean(link.words) or link.where) + (f" ({clean(link.remark)})" if link.remark else "")
 
 
-def _typed_text(block: Words) -> Text:
+def _typed_text(block: TypedText) -> Text:
     """Return the text as typed, with mentions in colour."""
     body = Text(clean(block.text).rstrip())
     if body.plain == block.text.rstrip():  # else the offsets are invalid

@@ -13,14 +13,16 @@ from copilog.errors import BadFile
 from copilog.ingest.leaves.lookup import Lookup, decoded_json
 from copilog.ingest.leaves.rules import is_id_or_time, is_protected, reason_for
 from copilog.ingest.leaves.walk import ENTRY, JOINED, Raw, leaves_below, name_in_path, records_of
+from copilog.text_cache import LONGEST_TEXT
 
 
 def leaves_of(path: Path, source: str, stored: Sequence[object], ledger: Ledger | None = None) -> LeafCounts:
     """Walk the leaves of a file, and search for each in the stored conversations of the file."""
-    walk = _Walk(source, Lookup(stored))
+    lookup = Lookup(stored)
+    walk = _Walk(source, lookup)
     bad = [*ledger.bad, *ledger.parts.bad] if ledger is not None else []
     with suppress(BadFile):  # the ledger reports it
-        for raw in records_of(path, source):
+        for raw in records_of(path, source, lookup.shared):
             for kept in _without_bad(raw, bad, walk):
                 for leaf_path, text in leaves_below(kept.value, kept.path):
                     walk.add(leaf_path, text)
@@ -42,10 +44,11 @@ class _Walk:
         if is_id_or_time(path, text) and not is_protected(self._source, path):
             self._ids += 1
             return
-        is_known = self._known.get(text)
+        is_known = self._lookup.has_unchanged(text) or self._known.get(text)
         if is_known is None:
             is_known = self._lookup.has(text) or (path in JOINED and self._lookup.has_joined(text))
-            self._known[text] = is_known
+            if len(text) <= LONGEST_TEXT:
+                self._known[text] = is_known
         if is_known:
             self._found += 1
         elif (reason := reason_for(self._source, path)) is not None:
@@ -76,9 +79,13 @@ def _without_bad(raw: Raw, bad: list[Diagnostic], walk: _Walk) -> Iterator[Raw]:
         if is_line or raw.place == f"{ENTRY}{diagnostic.pointer or ''}":
             walk.add_bad(value, raw.path)
             return
-        if diagnostic.pointer and not raw.place:
-            names = diagnostic.pointer.split("/")[1:]
-            walk.add_bad(_taken(value, names), "/" + "/".join(map(name_in_path, names)))
+        pointer = diagnostic.pointer or ""
+        if pointer and pointer == raw.place:
+            walk.add_bad(value, raw.path)
+            return
+        if pointer.startswith(f"{raw.place}/"):
+            names = pointer.removeprefix(raw.place).split("/")[1:]
+            walk.add_bad(_taken(value, names), "/" + "/".join(map(name_in_path, pointer.split("/")[1:])))
     yield raw
 
 

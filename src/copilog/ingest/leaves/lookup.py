@@ -15,10 +15,12 @@ import msgspec
 from copilog import jsonio
 from copilog.errors import BadRecord
 from copilog.model import Notice, Provenance
+from copilog.text_cache import SharedTexts
 from copilog.uris import with_named_links
 
 SHORTEST = 12  # characters of a text to search for
 LONGEST_ADDRESS = 4096
+LONG = 4096  # characters of a text that is searched by itself
 # Fields that store undescribed data: a text that is only there does not count as stored.
 _APART = {Notice: "data", Provenance: "path"}
 _PICTURE = re.compile(r'<promptTsxImg src="[^"]*"\s*/>')
@@ -37,16 +39,24 @@ class Lookup:
         self._texts |= {stripped for text in self._texts if (stripped := text.strip()) != text}
         self._texts |= {_address(text) for text in self._texts if _is_address(text)}
 
+        self.shared = SharedTexts(self._texts)
+
     @cached_property
-    def _all(self) -> str:
-        return "\0".join(self._texts)
+    def _searched(self) -> list[str]:
+        """Return the texts to search: short ones joined, as that is faster; long ones not, as that needs memory."""
+        long = [text for text in self._texts if len(text) >= LONG]
+        return ["\0".join(text for text in self._texts if len(text) < LONG), *long]
+
+    def has_unchanged(self, text: str) -> bool:
+        """Return whether a text is stored as it is."""
+        return text in self._texts
 
     def has(self, text: str) -> bool:
         """Return whether a text is stored: unchanged, within a longer text, or line by line in the order of one."""
         return any(self._has(form) for form in _forms_of(text))
 
     def _has(self, text: str) -> bool:
-        if text in self._texts or text in self._all:
+        if text in self._texts or any(text in searched for searched in self._searched):
             return True
         lines = [line.strip() for line in text.split("\n") if line.strip()]
         return len(lines) > 1 and any(_has_in_order(stored, lines) for stored in self._texts_with(max(lines, key=len)))
@@ -62,12 +72,13 @@ class Lookup:
 
     def _texts_with(self, line: str) -> Iterator[str]:
         """Yield the stored texts that contain a line."""
-        at = self._all.find(line)
-        while at >= 0:
-            end = self._all.find("\0", at)
-            end = len(self._all) if end < 0 else end
-            yield self._all[self._all.rfind("\0", 0, at) + 1 : end]
-            at = self._all.find(line, end)
+        for searched in self._searched:
+            at = searched.find(line)
+            while at >= 0:
+                end = searched.find("\0", at)
+                end = len(searched) if end < 0 else end
+                yield searched[searched.rfind("\0", 0, at) + 1 : end]
+                at = searched.find(line, end)
 
 
 def _has_in_order(stored: str, lines: list[str]) -> bool:

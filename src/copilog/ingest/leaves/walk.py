@@ -18,7 +18,9 @@ from copilog.ingest.leaves.lookup import SHORTEST
 from copilog.ingest.leaves.markdown_lines import lines_of
 from copilog.ingest.leaves.vscode_rules import OVERWRITTEN
 from copilog.intake.files import read_bytes
+from copilog.intake.long_documents import LongDocument
 from copilog.intake.records import JsonLines
+from copilog.text_cache import SharedTexts
 
 _DATA = re.compile(
     r"|.*[/:\s%\\|].*|\d+|.{60,}|[0-9a-f-]{12,}|(?:call|toolu|request|response)_.*", re.IGNORECASE | re.DOTALL
@@ -63,22 +65,21 @@ def name_in_path(key: str) -> str:
     return "*" if _DATA.fullmatch(key) else key
 
 
-def records_of(path: Path, source: str) -> Iterator[Raw]:
-    """Yield the records of a file; records that cannot be decoded are left out, as the ledger reports them."""
+def records_of(path: Path, source: str, shared: SharedTexts) -> Iterator[Raw]:
+    """Yield the records of a file; records that cannot be decoded are left out, as the ledger reports them.
+
+    The texts of a session log that are among the shared ones take no more memory.
+    """
     if source == "vscode-session-log":
         from copilog.sources.vscode.session_log import replay
 
-        log = replay(path, Ledger())
+        log = replay(path, Ledger(), shared)
         yield Raw("", "", log.state)
         yield Raw("removed", "", removed := {"requests": log.removed_requests()})
         last = {text for value in (log.state, removed) for _, text in leaves_below(value, "")}
         yield from _overwritten(path, last)
     elif source in ("vscode-session", "chat-export"):
-        from copilog.sources.documents import read_session_document
-
-        document = read_session_document(path, Ledger())
-        if document is not None:
-            yield Raw("", "", document.state)
+        yield from _values_of_session(path)
     elif path.name == "workspace.yaml":
         from copilog.sources.cli.companions import text_of
         from copilog.sources.cli.flat_yaml import read_flat_map
@@ -96,6 +97,21 @@ def records_of(path: Path, source: str) -> Iterator[Raw]:
                 yield Raw(f"{ENTRY}{shown.place}", line_path, line)
     elif path.is_file():
         yield from _records_by_content(path)
+
+
+def _values_of_session(path: Path) -> Iterator[Raw]:
+    """Yield the session of a document; the requests of a large one follow one by one."""
+    from copilog.sources.documents import REQUESTS, read_session_document
+
+    document = read_session_document(path, Ledger())
+    if document is None:
+        return
+    requests = document.state.get(REQUESTS)
+    if isinstance(requests, LongDocument):
+        del document.state[REQUESTS]
+        for position, request in enumerate(requests.values()):
+            yield Raw(f"/{REQUESTS}/{position}", f"/{REQUESTS}/*", request)
+    yield Raw("", "", document.state)
 
 
 def _overwritten(path: Path, last: set[str]) -> Iterator[Raw]:

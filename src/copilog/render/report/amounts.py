@@ -75,9 +75,12 @@ def percent(share: float | None) -> str:
     return f"{value:.0f} %" if value in (0, 100) else f"{value:.1f} %"
 
 
-def estimate(likely: float | None, least: float | None, shown: Callable[[float | None], str]) -> str:
-    """Return an estimate with the lower end of its range: `at least 1.2 M, likely 2 M`."""
-    return f"at least {shown(least)}, likely {shown(likely)}" if least else f"likely {shown(likely)}"
+def estimate(
+    likely: float | None, least: float | None, shown: Callable[[float | None], str], most: float | None = None
+) -> str:
+    """Return an estimate with its range: `at least 1.2 M, likely 2 M, at most 3 M`."""
+    ends = (f"at least {shown(least)}, " if least else "", f", at most {shown(most)}" if most else "")
+    return f"{ends[0]}likely {shown(likely)}{ends[1]}"
 
 
 def dollars(amount: float | None) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from markupsafe import Markup
 
-from copilog.analysis.figures import ActivityRow, AtLeast, Stats, TimeSection
+from copilog.analysis.figures import ActivityRow, EstimateEnd, Stats, TimeSection
 from copilog.analysis.numbers import added
 from copilog.render import charts
 from copilog.render.report import amounts
 from copilog.render.report.blocks import Block, Chart, Figure, Figures, Paragraph, Row, Section, table_of, text
 from copilog.render.report.columns import columns_of
+from copilog.render.report.credits import before_note
 from copilog.render.report.timeline import Timeline, by_year, timeline_of
 
 MOST_YEARS = 5
@@ -26,7 +29,12 @@ def overview(stats: Stats) -> Section:
             f"in {amounts.counted(totals.workspaces, 'workspace')}",
             _spark("conversations", days),
         ),
-        Figure("Turns", amounts.whole(totals.turns), f"{totals.messages:,} messages", _spark("turns", days)),
+        Figure(
+            "Turns",
+            amounts.whole(totals.turns),
+            f"{totals.messages:,} messages{compared(stats, 'turns', amounts.whole)}",
+            _spark("turns", days),
+        ),
         Figure(
             "Active days",
             amounts.whole(time.active_days),
@@ -55,25 +63,37 @@ def overview(stats: Stats) -> Section:
     return Section("overview", "Overview", "", [Figures(figures)])
 
 
+def compared(stats: Stats, name: str, shown: Callable[[float | None], str]) -> str:
+    """Return what a headline was in the same length of time right before the selected period.
+
+    Empty if all time is selected, or if nothing is known of that time.
+    """
+    period = stats.tokens.period
+    before = getattr(period, f"{name}_before")
+    return f"; {before_note(before, period, shown)}" if stats.since is not None and before is not None else ""
+
+
 def _cost_figures(stats: Stats) -> list[Figure]:
     total = stats.tokens.total
-    least = stats.tokens.at_least or AtLeast()
+    least, most = stats.tokens.at_least or EstimateEnd(), stats.tokens.at_most or EstimateEnd()
     estimated = added(total.estimated_input, total.estimated_output)
-    more = f"; {amounts.estimate(estimated, least.input + least.output, amounts.short)} more are estimated"
+    range_ = amounts.estimate(estimated, least.input + least.output, amounts.short, most.input + most.output)
+    more = f"; {range_} more are estimated"
     tokens = Figure(
         "Tokens",
         amounts.short(added(total.input, total.output)),
-        "recorded" + (more if estimated else ""),
+        "recorded" + (more if estimated else "") + compared(stats, "tokens", amounts.short),
     )
     figures = [tokens]
     if total.dollars is not None or total.estimated_dollars is not None:
-        more = (
-            f"; {amounts.estimate(total.estimated_dollars, least.dollars, amounts.dollars)} more for estimated tokens"
-        )
+        range_ = amounts.estimate(total.estimated_dollars, least.dollars, amounts.dollars, most.dollars)
+        more = f"; {range_} more for estimated tokens"
         note = "recorded tokens at list prices" + (more if total.estimated_dollars else "")
+        note += compared(stats, "dollars", amounts.dollars)
         figures.append(Figure("Cost", amounts.dollars(total.dollars), note))
     if total.premium_requests is not None:
-        figures.append(Figure("Premium requests", amounts.decimal(total.premium_requests), "as Copilot counted them"))
+        note = "as Copilot counted them" + compared(stats, "premium_requests", amounts.decimal)
+        figures.append(Figure("Premium requests", amounts.decimal(total.premium_requests), note))
     if total.credits is not None:
         figures.append(Figure("AI credits", amounts.decimal(total.credits), "as Copilot recorded them"))
     return figures

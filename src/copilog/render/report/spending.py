@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from copilog.analysis.figures import AtLeast, OriginRow, Prices, ShareRow, SpendRow, Stats, TokensSection
+from copilog.analysis.estimate_method import method_text
+from copilog.analysis.figures import EstimateEnd, OriginRow, Prices, ShareRow, SpendRow, Stats, TokensSection
 from copilog.analysis.numbers import added
 from copilog.render import charts
 from copilog.render.report import amounts
@@ -65,7 +66,7 @@ def spending(stats: Stats) -> Section:
 
 
 def _figures(tokens: TokensSection) -> Figures:
-    total, least = tokens.total, tokens.at_least or AtLeast()
+    total, least = tokens.total, tokens.at_least or EstimateEnd()
     made = [
         Figure("Input", amounts.short(total.input), f"{amounts.short(total.cache_read)} of it from a cache"),
         Figure("Output", amounts.short(total.output), f"{amounts.short(total.reasoning)} of it reasoning"),
@@ -75,6 +76,9 @@ def _figures(tokens: TokensSection) -> Figures:
         estimate = f"{amounts.short(total.estimated_input)} in, {amounts.short(total.estimated_output)} out"
         if least.input or least.output:
             estimate += f"; at least {amounts.short(least.input)} in, {amounts.short(least.output)} out"
+        if tokens.at_most is not None:
+            most = tokens.at_most
+            estimate += f"; at most {amounts.short(most.input)} in, {amounts.short(most.output)} out"
         made.append(Figure("Likely besides", amounts.short(estimated), estimate))
     if total.unpriced:
         made.append(
@@ -170,7 +174,9 @@ def spend_table(
         number("Reasoning", "reasoning", optional=True),
         worked_out("Estimated tokens", lambda row: added(row.estimated_input, row.estimated_output), optional=True),
         number("Premium requests", "premium_requests", amounts.decimal, optional=True),
+        number("Spread requests", "spread_requests", amounts.decimal, optional=True),
         number("Credits", "credits", amounts.decimal, optional=True),
+        number("Spread credits", "spread_credits", amounts.decimal, optional=True),
         number("Cost", "dollars", amounts.dollars, optional=True),
         number("Estimated cost", "estimated_dollars", amounts.dollars, optional=True),
     ]
@@ -193,8 +199,15 @@ def _origins(tokens: TokensSection) -> list[Block]:
     blocks: list[Block] = []
     if tokens.origins:
         blocks.append(origins_table(tokens.origins))
+    if tokens.calibration:
+        blocks.append(Paragraph(estimates_words(tokens)))
     blocks.append(Paragraph(prices_words(tokens.prices)))
     return blocks
+
+
+def estimates_words(tokens: TokensSection) -> str:
+    """Return how estimates were made, in words."""
+    return f"Estimates: {amounts.shown(method_text(tokens.calibration), 600)}."
 
 
 def prices_words(prices: Prices | None) -> str:

@@ -318,7 +318,7 @@ def _contents_of(folder: Path) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names of the plain files in a session folder, and of its folders, with one listing for all of them."""
     files: list[str] = []
     folders: list[str] = []
-    for entry in entries_in(folder, may_be_link=True):
+    for entry in entries_in(folder):
         (files if entry.is_file(follow_symlinks=False) else folders).append(entry.name)
     if files or folders:
         return frozenset(files), frozenset(folders)

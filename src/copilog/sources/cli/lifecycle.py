@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from copilog.derive.forks import FORK_NOTICE, child_in, parent_in
 from copilog.fields import Json, rest, take_dict, take_str, take_strings
 from copilog.model import CustomAgent, Message, Mode, Notice, Relation, Skill, TurnError, Unknown, Workspace
+from copilog.model.recorded_names import USAGE_RECORD
 from copilog.sources.cli.event import Event, notes_in, take_iso
 from copilog.sources.cli.reader import Reader
 from copilog.sources.cli.turns import is_of_subagent
-from copilog.sources.cli.usage import OF_CALL, OF_RECORD
+from copilog.sources.cli.usage import OF_CALL
 from copilog.sources.cli.user_messages import add_skill, mode_named
 
 # Messages of the program itself: one notice for each event that is neither a message nor a tool call.
@@ -108,8 +109,6 @@ def _topic_of(event_type: str) -> str:
 ERROR_FLAGS = {"quota": ["quota-exceeded"], "rate_limit": ["rate-limited"], "context_limit": ["incomplete"]}
 
 FORK, FORKED_AS = "fork", "forked-as"  # the relation of a fork to its parent, and of a parent to its fork
-_FORKED_FROM = re.compile(r"Forked from .*\((\S+)\) as .*\((\S+)\)\.?", re.DOTALL)
-_FORKED_INTO = re.compile(r"Forked this session into .*\((\S+)\)\.?", re.DOTALL)
 
 
 # --- beginning and end ------------------------------------------------------------------------------------------
@@ -202,7 +201,7 @@ def session_handoff(reader: Reader, event: Event) -> None:
 
 def session_info(reader: Reader, event: Event) -> None:
     """Read a message of the program to the user, such as that the session was forked, in the logs of both."""
-    if event.data.get("infoType") == "fork" and isinstance(text := event.data.get("message"), str):
+    if event.data.get("infoType") == FORK_NOTICE and isinstance(text := event.data.get("message"), str):
         _read_fork(reader, text)
     notice(reader, event, "info", "message")
 
@@ -210,15 +209,16 @@ def session_info(reader: Reader, event: Event) -> None:
 def _read_fork(reader: Reader, text: str) -> None:
     """Note the parent of a fork, whose events are all those so far, or the forks of a parent."""
     facts = reader.facts
-    copied, made = _FORKED_FROM.fullmatch(text), _FORKED_INTO.fullmatch(text)
-    if copied is not None and copied[2] == facts.session_id:
-        parent = f"cli:{copied[1]}"
+    copied, made = parent_in(text, facts.session_id), child_in(text)
+    if copied is not None:
+        parent = f"cli:{copied}"
         facts.relations = [relation for relation in facts.relations if relation.kind not in (FORK, FORKED_AS)]
         facts.relations.append(Relation(kind=FORK, other_id=parent, reason="forked with /fork"))
         for turn in reader.turns.all:
             turn.copied_from = parent
+        reader.meter.fork()
     elif made is not None:
-        facts.relations.append(Relation(kind=FORKED_AS, other_id=f"cli:{made[1]}", reason="forked with /fork"))
+        facts.relations.append(Relation(kind=FORKED_AS, other_id=f"cli:{made}", reason="forked with /fork"))
 
 
 # --- changes ----------------------------------------------------------------------------------------------------
@@ -334,7 +334,7 @@ def usage_record(reader: Reader, event: Event) -> None:
     if event.data or event.rest:
         usage["record"] = event.extra()
     turn = reader.turns.current or (reader.turns.all[-1] if reader.turns.all else None)
-    reader.meter.add_call(usage, turn, OF_RECORD, parent)
+    reader.meter.add_call(usage, turn, USAGE_RECORD, parent)
 
 
 def title_changed(reader: Reader, event: Event) -> None:

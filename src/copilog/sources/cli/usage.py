@@ -10,6 +10,14 @@ import msgspec
 
 from copilog.fields import Json, rest, take_dict, take_int, take_number, take_str
 from copilog.model import Turn, Usage
+from copilog.model.recorded_names import (
+    AFTER_SHUTDOWN,
+    COMPACTION,
+    COPIED_BY_FORK,
+    OF_KILLED_RUNS,
+    SHUTDOWN,
+    USAGE_RECORD,
+)
 
 # The totals of a session, from the summaries that are written when the program ends. A log has one summary for
 # each time the program ran. In older logs each counts from zero, so they add up; in newer ones each holds all that
@@ -22,7 +30,6 @@ from copilog.model import Turn, Usage
 NANO = 1e9  # the unit of account is a billionth of a credit
 CREDITS_STATUS, UNAVAILABLE = "aiCreditsStatus", "unavailable"
 _CREDITS = "totalNanoAiu"
-SOURCE = "session.shutdown"
 _TOKENS = {
     "inputTokens": "input",
     "outputTokens": "output",
@@ -58,7 +65,7 @@ def session_totals(
 ) -> SessionTotals:
     """The sums of a log's summaries, in the order of the log; `checkpoint` is a bill written after the last one.
 
-    `killed` has the last bills of runs that were killed, by the number of the summary that came next.
+    `killed` has the last bills of runs without an end, by the number of the summary that came next.
     """
     if not shutdowns and checkpoint is None:
         return SessionTotals()
@@ -84,7 +91,10 @@ def session_totals(
     if checkpoint is not None:
         known = dict(total)
         _add_checkpoint(total, before or {}, checkpoint)
-        runs.append({key: value - known.get(key, 0) for key, value in total.items()})
+        added = {key: value - known.get(key, 0) for key, value in total.items()}
+        if killed and (bill := killed.get(len(runs))) is not None:
+            parts[len(runs)] = _part_of_killed(bill, before or {}, added)
+        runs.append(added)
     for summary in (*shutdowns, *([checkpoint] if checkpoint is not None else [])):
         for model in _unbilled(summary):
             if not total.get((model, _CREDITS)):
@@ -215,7 +225,7 @@ def _part_of_killed(bill: Json, before: Counters, added: Counters) -> Counters:
 
 def _usage_of(model: str, total: Counters, runs: list[Counters]) -> Usage:
     """Return the usage of one model. Its share of the bill is in `extra`, as the bill counts once, for the session."""
-    usage = Usage(model=model, scope="session", source=SOURCE)
+    usage = Usage(model=model, scope="session", source=SHUTDOWN)
     for name, field in _TOKENS.items():
         setattr(usage, field, _integer(total.get((model, name))))
     nano = total.get((model, _CREDITS))
@@ -257,10 +267,7 @@ def _integer(value: float | None) -> int | None:
 
 OF_MESSAGE = "assistant.message"
 OF_CALL = "assistant.usage"
-OF_RECORD = "session.usage_record"
-OF_COMPACTION = "session.compaction_complete"
 OF_RESULT = "result"
-AFTER_SHUTDOWN, OF_KILLED_RUNS = "after the last shutdown", "runs that were killed"
 TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
 
 
@@ -287,6 +294,8 @@ class Meter:
         self._tail: list[Usage] = []  # of answers since the last summary
         self._before_resume = (0, 0)  # how much of the tail and of the calls is of runs that were killed
         self._killed: list[Usage] = []  # of runs that were killed and that no summary covers
+        self._copied: list[Usage] = []  # of a run that a fork copied up to the fork, if no summary covers it
+        self._is_forked = False  # since the last summary
         self.unplaced: list[Usage] = []  # of recorded calls that belong to no turn
         self._calls: list[Usage] = []  # of recorded calls of the model since the last summary
         self._answers: dict[str | None, _Answer] = {}  # the last one of each agent
@@ -315,7 +324,7 @@ class Meter:
 
         In a record each call has the multiplier of its model, but only calls that the user started cost a request.
         """
-        is_asked = source != OF_RECORD or data.get("initiator") in (None, "user")
+        is_asked = source != USAGE_RECORD or data.get("initiator") in (None, "user")
         usage = Usage(
             input=take_int(data, "inputTokens"),
             output=take_int(data, "outputTokens"),
@@ -345,11 +354,16 @@ class Meter:
             model=take_str(used, "model"),
             credits=_credits_of(used),
             scope="call",
-            source=OF_COMPACTION,
+            source=COMPACTION,
         )
         usage.extra = rest(used)
         self.compactions.append(usage)
         return usage
+
+    def fork(self) -> None:
+        """Start the fork's own part of a run: usage without a summary so far was copied."""
+        self.resume()
+        self._is_forked = True
 
     def resume(self) -> None:
         """Start another run: usage without a summary so far is of a run that was killed."""
@@ -365,7 +379,8 @@ class Meter:
             answers, calls = self._before_resume
             everything = sum(usage.output or 0 for usage in self._recorded(self._tail, self._calls))
             if session_totals(self.shutdowns).output - before < everything:
-                self._killed += self._recorded(self._tail[:answers], self._calls[:calls])
+                cut_off = self._copied if self._is_forked else self._killed
+                cut_off += self._recorded(self._tail[:answers], self._calls[:calls])
         self.drop_past()
         self._answers.clear()
         self.checkpoint = None
@@ -374,11 +389,11 @@ class Meter:
         """Drop what was counted, as streaming a log does not need it."""
         self._tail.clear()
         self._calls.clear()
-        self._before_resume = 0, 0
+        self._before_resume, self._is_forked = (0, 0), False
 
     def _recorded(self, answers: list[Usage], calls: list[Usage]) -> list[Usage]:
         """Return calls as they were recorded one by one, or the answers if none was."""
-        return [usage for usage in calls if usage.source == OF_RECORD] or calls or answers
+        return [usage for usage in calls if usage.source == USAGE_RECORD] or calls or answers
 
     def code_changes(self) -> Json | None:
         """Return how many lines were added and removed, and in which files."""
@@ -394,11 +409,11 @@ class Meter:
         """All entries for the session as a whole. No two of them count the same thing."""
         totals = session_totals(self.shutdowns, self.checkpoint, self._bills_of_killed)
         made = list(totals.models.values())
-        made += _sums(self._killed, OF_KILLED_RUNS)
+        made += [*_sums(self._killed, OF_KILLED_RUNS), *_sums(self._copied, COPIED_BY_FORK)]
         covers = AFTER_SHUTDOWN if self.shutdowns else "the whole log"
         made += _sums(self._recorded(self._tail, self._calls), covers)
         premium = totals.premium_requests
-        source = SOURCE if self.shutdowns else "session.usage_checkpoint"
+        source = SHUTDOWN if self.shutdowns else "session.usage_checkpoint"
         if premium is None and self.result is not None:
             premium, source = take_number(dict(self.result), "premiumRequests"), OF_RESULT
         if premium is not None or totals.credits is not None:

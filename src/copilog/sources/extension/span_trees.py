@@ -11,6 +11,7 @@ from copilog import jsonio, tags
 from copilog.errors import BadRecord
 from copilog.fields import Json, ms_between, rest, take_str
 from copilog.model import UNASKED, Message, ResultItem, SubAgent, ToolCall, ToolResult, Turn
+from copilog.model.recorded_names import LEFT_OUT
 from copilog.sources.extension.genai_messages import CUT, is_cut, without_cut_mark
 from copilog.sources.extension.spans import (
     AGENT,
@@ -194,7 +195,7 @@ class ToolRuns:
             call.native_ids.append(native_id)
         if name != call.name:
             call.tool_id = name
-        if call.arguments is None:
+        if call.arguments is None or (arguments is not None and _is_begun(call, arguments)):
             call.arguments = arguments
         elif arguments is not None and not _are_same_arguments(arguments, call.arguments):
             call.notes = {**call.notes, "arguments it ran with": arguments}
@@ -213,7 +214,15 @@ class ToolRuns:
         of_name = [call for call, owner in self._waiting if call.name == name and owner == scope]
         wanted = _parsed(arguments)
         same = [call for call in of_name if wanted is not None and _parsed(call.arguments) == wanted]
-        return next(iter(same or of_name), None)
+        begun = [
+            call
+            for call, owner in self._waiting
+            if owner == scope and name.startswith(call.name) and _is_begun(call, arguments or "")
+        ]
+        found = next(iter(same or of_name or begun), None)
+        if found is not None and found.name != name:
+            found.name = name  # the answer that announces the call was cut within the name
+        return found
 
     def result(self, span: Span, call: ToolCall, responses: dict[str, str]) -> ToolResult | None:
         """Return the result of a run. A truncated text is completed from a later prompt, if that has it."""
@@ -295,6 +304,13 @@ def _are_same_arguments(arguments: str, others: str) -> bool:
     return one == other or (is_cut(arguments) and other.startswith(one)) or (is_cut(others) and one.startswith(other))
 
 
+def _is_begun(call: ToolCall, arguments: str) -> bool:
+    """Return whether a call is at the end of an answer that was cut, and its run has the rest of its arguments."""
+    if (call.extra or {}).get("possibly_cut") is not True:
+        return False
+    return arguments.startswith(without_cut_mark(call.arguments or "")) and arguments != call.arguments
+
+
 def _parsed(arguments: str | None) -> Any:
     if not arguments:
         return None
@@ -363,9 +379,6 @@ def _belongs_to(current: Outline, tree: Tree) -> bool:
 # traces of the extension contain them, and nothing in them records that they were replaced. But the prompt of a later
 # turn repeats the conversation so far, and lacks them. It may lack turns for want of space, too, so this alone decides
 # nothing: `identity.superseding` checks whether the session file lacks the turn as well.
-
-
-LEFT_OUT = "left_out_of_later_prompts"  # in the extra of a turn
 
 
 class PromptedTurn(NamedTuple):

@@ -18,6 +18,7 @@ from copilog.intake.files import read_bytes
 from copilog.intake.folders import is_link
 from copilog.model import Conversation, FileChange, FileState
 from copilog.model.questions import unnamed_uri
+from copilog.model.recorded_names import UNDONE_REQUESTS
 from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.folders import file_names_in, folder_names_in, is_plain_file
 from copilog.sources.roots import StorageFolder
@@ -182,7 +183,6 @@ Json = dict[str, Any]
 Content = Callable[[str], str | None]
 Decision = Literal["undecided", "accepted", "rejected"]
 
-UNDONE_REQUESTS = "undoneRequests"  # in the extra of a conversation
 _DECISIONS: dict[object, Decision] = {0: "undecided", 1: "accepted", 2: "rejected"}
 # `version` is left out on purpose: it does not identify the shape, and a session has a version of its own.
 _ROOT_KEYS = {

@@ -33,7 +33,7 @@ class VSCodeSession(Source):
         from copilog.sources.documents import mark_damage, read_session_document
         from copilog.sources.vscode.conversation import conversation_from
 
-        document = read_session_document(found.path, ledger, streams=True)
+        document = read_session_document(found.path, ledger)
         if document is None:
             return
         ledger.seen += 1
@@ -69,7 +69,7 @@ class ChatExport(Source):
         from copilog.sources.vscode.conversation import conversation_from
         from copilog.sources.vscode.written import copied, keep_root
 
-        document = read_session_document(found.path, ledger, streams=True)
+        document = read_session_document(found.path, ledger)
         if document is None:
             return
         ledger.seen += 1

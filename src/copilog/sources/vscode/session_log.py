@@ -22,6 +22,7 @@ from copilog.sources.documents import TRUNCATED_VALUE
 from copilog.sources.folders import SESSION_FOLDERS, session_files
 from copilog.sources.roots import StorageFolder
 from copilog.sources.vscode.replaced_texts import DRAFT_FIELDS, Lost, Overwritten
+from copilog.text_cache import SharedTexts
 
 
 class VSCodeSessionLog(Source):
@@ -178,8 +179,8 @@ def is_change(record: dict[str, Any]) -> bool:
     return is_numbered and ("k" in record or isinstance(record.get("v"), dict))
 
 
-def replay(source: Path | bytes, ledger: Ledger) -> Replayed:
-    """Replay all lines of a log; each is one record."""
+def replay(source: Path | bytes, ledger: Ledger, shared: SharedTexts | None = None) -> Replayed:
+    """Replay all lines of a log; each is one record. Texts that are among the shared ones take no more memory."""
     log = Replayed()
     has_truncated = False
 
@@ -191,6 +192,8 @@ def replay(source: Path | bytes, ledger: Ledger) -> Replayed:
     lines = JsonLines(source, ledger, is_change, decode=decode)
     for record, line, offset, _ in lines:
         log.is_damaged, lines.is_damaged = log.is_damaged or lines.is_damaged, False
+        if shared is not None:
+            _share_texts(record, shared)
         try:
             if type(record) is Change:
                 apply_change(record, log)
@@ -203,6 +206,14 @@ def replay(source: Path | bytes, ledger: Ledger) -> Replayed:
     log.is_damaged = log.is_damaged or lines.is_damaged
     _note_health(log, ledger, has_truncated)
     return log
+
+
+def _share_texts(record: Any, shared: SharedTexts) -> None:
+    """Replace the long texts of a line by equal ones that are in memory already."""
+    if type(record) is Change:
+        record.v = shared.share_in(record.v)
+    else:
+        shared.share_in(record)
 
 
 def _note_health(log: Replayed, ledger: Ledger, has_truncated: bool) -> None:

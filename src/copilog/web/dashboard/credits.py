@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, timedelta
 
-from copilog.analysis.figures import CreditRow
+from copilog.analysis.figures import CreditRow, PeriodSection
+from copilog.render.report import amounts
 from copilog.render.report.credits import (
+    FORECAST,
     LEAD,
     MOST_REPOSITORIES,
-    MOST_WEEKS,
     OUTCOME_TONES,
     OUTCOMES,
     REPOSITORIES,
@@ -20,7 +21,9 @@ from copilog.render.report.credits import (
     estimate_note,
     month_figures,
     of_a_week,
+    period_heads,
     stacks_of,
+    weeks_of,
 )
 from copilog.web.dashboard.figures import Measured
 from copilog.web.dashboard.links import Links
@@ -30,18 +33,17 @@ from copilog.web.dashboard.panels import Panel, Point, Section, Series, bars, co
 def credits_of(measured: Measured, links: Links) -> Section | None:
     """Return the section; None if there are neither credits nor figures of the billing month."""
     tokens = measured.stats.tokens
-    found, tiles = tokens.credits, month_figures(tokens.month)
+    found, tiles = tokens.credits, month_figures(tokens.month, tokens.period)
     if not (found.weeks or tiles):
         return None
     panels = []
     if found.weeks:
-        weeks = list(dict.fromkeys(row.name for row in found.weeks))[-MOST_WEEKS:]
-        panels.append(_over_time("credits-weeks", WEEKS, "week", stacks_of(found.weeks, weeks), found.weeks, links))
+        panels.append(_over_time("credits-weeks", WEEKS, "week", weeks_of(measured.stats), found.weeks, links))
         mark = of_a_week(tokens.month)
         if mark is not None and panels[0].chart is not None:
             panels[0].chart.mark, panels[0].chart.mark_name = mark, "allowance of a week"
     if found.repositories:
-        panels.append(_by_repository(found.repositories, links))
+        panels.append(_by_repository(found.repositories, tokens.period, links))
     if found.outcomes:
         stacks = stacks_of(found.outcomes, tones=OUTCOME_TONES)
         panels.append(_over_time("credits-outcomes", OUTCOMES, "month", stacks, found.outcomes, links))
@@ -54,14 +56,23 @@ def _series_of(stacks: Stacks) -> list[Series]:
 
 def _points(stacks: Stacks, names: Sequence[str | None]) -> list[Point]:
     series = _series_of(stacks)
-    return [
+    points = [
         make_point(name, series, values, "amount", link)
         for name, values, link in zip(stacks.names, stacks.values, names, strict=True)
     ]
+    for point, ends in zip(points, stacks.ranges, strict=True):
+        if ends is not None:
+            point.range = ends
+            point.words += f" (at least {amounts.decimal(ends[0])}, at most {amounts.decimal(ends[1])})"
+    return points
 
 
 def _over_time(key: str, title: str, unit: str, stacks: Stacks, rows: Sequence[CreditRow], links: Links) -> Panel:
-    addresses = [links.period(*_days_of(name, unit)) for name in stacks.names]
+    recorded = [at for at, part in enumerate(stacks.parts) if part.name != FORECAST]
+    addresses = [
+        links.period(*_days_of(name, unit)) if any(values[at] for at in recorded) else None
+        for name, values in zip(stacks.names, stacks.values, strict=True)
+    ]
     chart = columns(key, title, "amount", unit, "credits", _series_of(stacks), _points(stacks, addresses))
     of, head = ("Model", "Week") if unit == "week" else ("Outcome", "Month")
     table = credits_table(title, rows, head, of, f"{head} before")
@@ -79,7 +90,7 @@ def _days_of(name: str, unit: str) -> tuple[date, date]:
     return first, (first + timedelta(days=32)).replace(day=1)
 
 
-def _by_repository(rows: Sequence[CreditRow], links: Links) -> Panel:
+def _by_repository(rows: Sequence[CreditRow], period: PeriodSection, links: Links) -> Panel:
     def link(row: CreditRow) -> str:
         return links.behind("tokens.by_repository.tokens", row)
 
@@ -87,6 +98,6 @@ def _by_repository(rows: Sequence[CreditRow], links: Links) -> Panel:
     addresses = {row.name: link(row) for row in rows}
     points = _points(stacks, [addresses[name] for name in stacks.names])
     chart = bars("credits-repositories", REPOSITORIES, "amount", "credits", _series_of(stacks), points)
-    table = credits_table(REPOSITORIES, rows, "Repository", "Model", "Month before")
+    table = credits_table(REPOSITORIES, rows, "Repository", "Model", *period_heads(period))
     table = with_links(table, rows, {"Repository": link})
     return Panel(key="credits-repositories", title=REPOSITORIES, chart=chart, table=table)

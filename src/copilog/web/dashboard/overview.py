@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from copilog.analysis.figures import ActivityRow, AtLeast, Stats, TimeSection, TokensSection, WorkSection
+from copilog.analysis.figures import ActivityRow, EstimateEnd, Stats, TimeSection, WorkSection
 from copilog.analysis.numbers import added
 from copilog.render.report import amounts
 from copilog.render.report.blocks import Figure, text
 from copilog.render.report.columns import columns_of
+from copilog.render.report.overview import compared
 from copilog.web.dashboard.links import Links
 from copilog.web.dashboard.panels import Chart, Panel, Section, Series, figure_table, linked_table, make_point
 from copilog.web.dashboard.panels import columns as column_chart
@@ -30,10 +31,10 @@ def overview(stats: Stats, links: Links) -> Section:
         Figure(
             label="Turns",
             value=amounts.whole(totals.turns),
-            note=f"{totals.messages:,} messages",
+            note=f"{totals.messages:,} messages{compared(stats, 'turns', amounts.whole)}",
             link=links.link_unless_zero(totals.turns, "totals.turns"),
         ),
-        *_cost_tiles(stats.tokens, links),
+        *_cost_tiles(stats, links),
         Figure(
             label="Tool calls",
             value=amounts.whole(totals.tool_calls),
@@ -75,17 +76,26 @@ def _waiting_tile(work: WorkSection, links: Links) -> list[Figure]:
     ]
 
 
-def _cost_tiles(tokens: TokensSection, links: Links) -> list[Figure]:
-    total, least = tokens.total, tokens.at_least or AtLeast()
+def _cost_tiles(stats: Stats, links: Links) -> list[Figure]:
+    tokens = stats.tokens
+    total, least, most = tokens.total, tokens.at_least or EstimateEnd(), tokens.at_most or EstimateEnd()
     recorded, estimated = added(total.input, total.output), added(total.estimated_input, total.estimated_output)
-    more = f"; {amounts.estimate(estimated, least.input + least.output, amounts.short)} more are estimated"
+    range_ = amounts.estimate(estimated, least.input + least.output, amounts.short, most.input + most.output)
+    more = f"; {range_} more are estimated"
     link = links.link_unless_zero(recorded, "tokens.total.recorded")
     tiles = [
-        Figure(label="Tokens", value=amounts.short(recorded), note="recorded" + (more if estimated else ""), link=link)
+        Figure(
+            label="Tokens",
+            value=amounts.short(recorded),
+            note="recorded" + (more if estimated else "") + compared(stats, "tokens", amounts.short),
+            link=link,
+        )
     ]
     if total.dollars is not None or total.estimated_dollars is not None:
-        more = f"; {amounts.estimate(total.estimated_dollars, least.dollars, amounts.dollars)} more for estimates"
+        range_ = amounts.estimate(total.estimated_dollars, least.dollars, amounts.dollars, most.dollars)
+        more = f"; {range_} more for estimates"
         note = "at list prices" + (more if total.estimated_dollars else "")
+        note += compared(stats, "dollars", amounts.dollars)
         link = links.link_unless_zero(total.dollars, "tokens.total.dollars")
         tiles.append(Figure(label="Cost", value=amounts.dollars(total.dollars), note=note, link=link))
     for label, what, amount in (
@@ -94,7 +104,10 @@ def _cost_tiles(tokens: TokensSection, links: Links) -> list[Figure]:
     ):
         if amount is not None:
             link = links.link_unless_zero(amount, f"tokens.total.{what}")
-            tiles.append(Figure(label=label, value=amounts.decimal(amount), note="as recorded", link=link))
+            note = "as recorded"
+            if what == "premium_requests":
+                note += compared(stats, what, amounts.decimal)
+            tiles.append(Figure(label=label, value=amounts.decimal(amount), note=note, link=link))
     return tiles
 
 

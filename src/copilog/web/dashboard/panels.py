@@ -45,6 +45,7 @@ class Point(msgspec.Struct, kw_only=True):
     link: str | None = None
     aside: str | None = None  # beside a bar, instead of its value
     tone: str | None = None  # a colour of its own
+    range: tuple[float, float] | None = None  # the ends of all values together, if some are estimated
 
 
 class Chart(msgspec.Struct, kw_only=True):

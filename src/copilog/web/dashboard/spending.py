@@ -10,7 +10,14 @@ from typing import NamedTuple
 from copilog.analysis.figures import SpendRow
 from copilog.analysis.numbers import added
 from copilog.render.report import amounts
-from copilog.render.report.spending import folder_names, origins_table, parts_of, prices_words, spend_table
+from copilog.render.report.spending import (
+    estimates_words,
+    folder_names,
+    origins_table,
+    parts_of,
+    prices_words,
+    spend_table,
+)
 from copilog.web.dashboard.figures import Measured
 from copilog.web.dashboard.links import Links
 from copilog.web.dashboard.panels import (
@@ -64,7 +71,7 @@ def spending(measured: Measured, links: Links) -> Section:
         title="Tokens and cost",
         lead="Recorded counts and estimates are told apart everywhere, and never added up.",
         panels=panels,
-        remarks=[prices_words(tokens.prices)],
+        remarks=[*([estimates_words(tokens)] if tokens.calibration else []), prices_words(tokens.prices)],
     )
 
 

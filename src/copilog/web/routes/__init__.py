@@ -12,6 +12,7 @@ from copilog.web.routes import (
     graph,
     library,
     problems,
+    review,
     timeline,
     trajectories,
 )
@@ -24,6 +25,7 @@ ROUTES: list[BaseRoute] = [
     *graph.routes,
     *trajectories.routes,
     *problems.routes,
+    *review.routes,
     *export.routes,
     *annotate.routes,
 ]

@@ -78,6 +78,7 @@ def _page(request: Request) -> Response:
         part_url=part_url,
         formats=formats(),
         timeline_url=part_url("timeline"),
+        review_url=f"/review?{urlencode({'id': conversation.id})}",
         other_messages=_other_messages(pages, window),
         find=request.query_params.get("find", "")[:200],
     )

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 from copilog.derive.line_counts import Lines
 from copilog.view import View
-from copilog.view.blocks import Aside, At, Call, Chip, Link, Prose, Shown, Words
+from copilog.view.blocks import At, Call, Chip, EventNote, Link, Prose, Shown, TypedText
 from copilog.view.prose import FIRST_MARK, without_marks
 from copilog.view.terminal_text import clean_line
 from copilog.view.wording import markdown_as_plain
@@ -109,7 +109,7 @@ class Page:
     def diff(self, text: str, lines: Lines) -> Diff:
         return diff_of(text, lines)
 
-    def folded(self, aside: Aside) -> Long:
+    def folded(self, aside: EventNote) -> Long:
         """Return the folded text of an aside."""
         draw = {"compaction": self.markdown, "withdrawn": self.plain}.get(aside.look, self.text)
         return draw(aside.text, aside.at)
@@ -120,7 +120,7 @@ class Page:
     def prose(block: Prose) -> Markup:
         return with_things(prose_html(block.text), [_link(each) for each in block.links])
 
-    def words(self, block: Words) -> Markup:
+    def words(self, block: TypedText) -> Markup:
         """Return text as it was typed, with code blocks laid out and mentions in boxes."""
         text, things = _with_marks(block)
         pieces: list[Markup] = []
@@ -133,7 +133,7 @@ class Page:
         return with_things(Markup("").join(pieces), things)
 
     def typed(self, text: str) -> Markup:
-        return self.words(Words(text=text))
+        return self.words(TypedText(text=text))
 
     # --- calls ----------------------------------------------------------------------------------------------------
 
@@ -180,7 +180,7 @@ def _link(link: Link) -> tuple[Markup, str]:
     return Markup('<span class="ref" title="{}">{}</span>{}').format(link.where, words, remark), words + remark
 
 
-def _with_marks(block: Words) -> tuple[str, list[tuple[Markup, str]]]:
+def _with_marks(block: TypedText) -> tuple[str, list[tuple[Markup, str]]]:
     """Return the text with a mark for each mention, the last one first, so that offsets remain valid."""
     text = without_marks(block.text)
     things: list[tuple[Markup, str]] = []

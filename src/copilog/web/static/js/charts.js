@@ -173,7 +173,9 @@ function parts(chart) {
 
 function columns(chart, width) {
   const { points } = chart;
-  const most = Math.max(d3.max(points, (point) => d3.sum(point.values)) || 1, chart.mark ?? 0);
+  const ranges = points.map((point, at) => ({ at, range: point.range })).filter(({ range }) => range);
+  const highest = d3.max(ranges, ({ range }) => range[1]) ?? 0;
+  const most = Math.max(d3.max(points, (point) => d3.sum(point.values)) || 1, chart.mark ?? 0, highest);
   const top = d3.ticks(0, most, 4).at(-1) < most ? most * 1.04 : most;
   const longest = d3.max(points, (point) => widthOf(point.label)) + 12;
   const step = Math.ceil(points.length / Math.max(2, Math.floor((width - 64) / longest)));
@@ -191,6 +193,7 @@ function columns(chart, width) {
       marks: [
         Plot.axisX(d3.range(0, points.length, step), { ...onAxis, labelAnchor: "right", labelOffset: 38 }),
         Plot.barY(parts(chart), Plot.stackY({ x: "at", y: "value", fill: "fill", order: null })),
+        ...(ranges.length ? [rangeMarks(ranges)] : []),
         Plot.ruleY([0], { stroke: tone("line") }),
         ...(chart.mark ? [Plot.ruleY([chart.mark], { stroke: tone("ink"), strokeDasharray: "6 4", title: () => chart.mark_name })] : []),
         Plot.barY(points, {
@@ -204,6 +207,12 @@ function columns(chart, width) {
       ],
     }),
   ];
+}
+
+/** A vertical line for each column of which a part is estimated, from its least to its most. */
+function rangeMarks(ranges) {
+  const ends = { x: "at", y1: ({ range }) => range[0], y2: ({ range }) => range[1] };
+  return Plot.ruleX(ranges, { ...ends, stroke: tone("ink"), strokeWidth: 2, className: "range" });
 }
 
 /** Round numbers up to the most there is, with lines; counts have no halves. */

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from copilog.derive.model_calls import CONTEXT_LIMIT, HIDDEN_RESULT, Replay, replayed, rough_tokens
+from copilog.derive.replayed_calls import CONTEXT_LIMIT, HIDDEN_RESULT, Replay, replayed, rough_tokens
 from copilog.model import (
     AnyPart,
     Compaction,
@@ -159,7 +159,7 @@ def test_a_conversation_is_sent_up_to_a_limit() -> None:
     assert turn.context == CONTEXT_LIMIT
 
 
-def test_the_kind_tells_the_cli_an_agent_and_a_chat_without_tools() -> None:
+def test_the_kind_is_the_cli_an_agent_or_a_chat_without_tools() -> None:
     assert [one.kind for one in calls_of(asked(1), answered(1))] == ["cli"]
     assert [one.kind for one in calls_of(asked(1), answered(1), native="vscode:1")] == ["chat"]
     assert [one.kind for one in calls_of(asked(1), calling("a", 1), native="vscode:1")] == ["agent"]

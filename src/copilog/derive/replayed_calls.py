@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Literal
 
 import msgspec
@@ -51,7 +52,7 @@ HIDDEN_RESULT = 500.0  # rough tokens of a tool result that was not recorded
 COMPACTION_BEGINS = "compaction-start"
 
 
-class Replay(msgspec.Struct, kw_only=True):
+class Replay(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The calls that one agent made in one turn. Sizes are rough tokens; the fixed part of prompts is not in them."""
 
     turn: int
@@ -80,6 +81,17 @@ def rough_tokens(text: str | None) -> float:
 def replayed(conversation: Conversation) -> list[Replay]:
     """Return the calls of a conversation, by turn and agent, in the order in which they began."""
     return list(_Walk(conversation).replays())
+
+
+class Replays:
+    """The calls of a conversation, replayed when they are needed and only once."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+
+    @cached_property
+    def all(self) -> list[Replay]:
+        return replayed(self._conversation)
 
 
 class _Lane:
@@ -113,16 +125,16 @@ class _Walk:
         self._main = _Lane()
         self._subagents: dict[str, _Lane] = {}
         self._tasks: dict[str, str] = {}  # the prompts of sub-agents, by the call that started them
-        self._with_tools: set[int | None] = set()
         self._with_results: set[str | None] = set()
         self._replays: dict[tuple[int, str | None], Replay] = {}
-        self._register_calls()
+        if any(message.parent_call_id is not None for message in self._messages):
+            self._register_subagents()
 
-    def _register_calls(self) -> None:
+    def _register_subagents(self) -> None:
+        """Register what sub-agents were asked, and which of their results were recorded."""
         for message in self._messages:
             for part in message.parts:
                 if type(part) is ToolCall:
-                    self._with_tools.add(message.turn)
                     if part.subagent is not None:
                         self._tasks[part.id] = part.subagent.prompt or part.arguments or ""
                 elif type(part) is ToolResult:
@@ -142,7 +154,10 @@ class _Walk:
                 current = turn.index
             last_at = message.created_at or turn.timing.completed_at or last_at
             self._take(message, turn)
+        agents = {replay.turn for replay in self._replays.values() if replay.acting}
         for replay in self._replays.values():
+            if replay.turn in agents and replay.kind == "chat":
+                replay.kind = "agent"
             if self._turns[replay.turn].copied_from is None:
                 yield replay
 
@@ -201,12 +216,13 @@ class _Walk:
     def _replay_of(self, turn: Turn, parent: str | None, model: str | None) -> Replay:
         key = (turn.index, parent)
         if key not in self._replays:
-            kind: Kind = "cli" if self._is_cli else "agent" if self._is_agent(turn) else "chat"
+            kind: Kind = "cli" if self._is_cli else "agent" if _is_agent(turn) else "chat"
             self._replays[key] = Replay(turn=turn.index, parent=parent, model=model, kind=kind)
         return self._replays[key]
 
-    def _is_agent(self, turn: Turn) -> bool:
-        return turn.index in self._with_tools or (turn.mode is not None and turn.mode.kind == "agent")
+
+def _is_agent(turn: Turn) -> bool:
+    return turn.mode is not None and turn.mode.kind == "agent"
 
 
 def _call(replay: Replay, lane: _Lane, model: str | None) -> None:
@@ -238,17 +254,21 @@ def _size_of_result(part: ToolResult) -> float:
 
 def _written(message: Message) -> tuple[float, float, int]:
     """Return the size of what later calls send again, the size of thinking, and the number of tool calls."""
-    said = thought = 0.0
+    said = thought = loose = 0.0
     tools = 0
-    called = {part.id for part in message.parts if type(part) is ToolCall}
     for part in message.parts:
-        if type(part) is Text or type(part) is Reference:
-            said += rough_tokens(part.text)
-        elif type(part) is ToolCall:
-            said += rough_tokens(part.name) + rough_tokens(part.arguments)
+        kind = type(part)
+        if kind is ToolCall:
+            said += rough_tokens(part.name) + rough_tokens(part.arguments)  # type: ignore[union-attr]
             tools += 1
-        elif type(part) is Thinking:
-            thought += rough_tokens(part.text)
-        elif type(part) is FileEdit and part.call_id is None and not called:
-            said += sum(rough_tokens(edit.text) for batch in part.batches for edit in batch) or rough_tokens(part.diff)
-    return said, thought, tools
+        elif kind is Text or kind is Reference:
+            said += rough_tokens(part.text)  # type: ignore[union-attr]
+        elif kind is Thinking:
+            thought += rough_tokens(part.text)  # type: ignore[union-attr]
+        elif kind is FileEdit and part.call_id is None:  # type: ignore[union-attr]
+            loose += _size_of_edit(part)  # type: ignore[arg-type]
+    return said if tools else said + loose, thought, tools
+
+
+def _size_of_edit(edit: FileEdit) -> float:
+    return sum(rough_tokens(one.text) for batch in edit.batches for one in batch) or rough_tokens(edit.diff)

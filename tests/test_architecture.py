@@ -52,7 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ingest": FOUNDATIONS
     | {"sources", "identity", "similarity", "detection", "definitions", "store", "engine", "telemetry", "trajectory"},
     "summaries": FOUNDATIONS | {"sources", "ingest"},
-    "exports": FOUNDATIONS | {"trajectory", "view", "writers", "render", "redaction", "store", "analysis"},
+    "exports": FOUNDATIONS | {"trajectory", "telemetry", "view", "writers", "render", "redaction", "store", "analysis"},
     "digest": FOUNDATIONS | {"trajectory", "view", "writers", "redaction", "store", "analysis"},
     "recover": FOUNDATIONS | {"sources", "identity", "store", "exports"},
     "mcp": FOUNDATIONS | {"store", "analysis", "view", "writers", "redaction"},

@@ -12,10 +12,11 @@ import pytest
 
 import copilog
 from copilog.errors import UsageError
+from copilog.exports.chosen import Chosen, chosen_of
 from copilog.exports.folder_index import NAME
 from copilog.exports.formats import Format, Making, Shape, format_named
 from copilog.exports.index import Entry
-from copilog.exports.writing import Chosen, Exported, NothingToWrite, chosen_of, write
+from copilog.exports.writing import Exported, NothingToWrite, write
 from copilog.model import Branch, Conversation, Message, Text, Turn
 
 FIRST, SECOND = "vscode:1", "vscode:2"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from pathlib import Path
@@ -83,6 +84,9 @@ def test_a_selection_goes_to_one_file_or_to_a_file_each() -> None:
         (["nonsense"], "nonsense"),
         (["last", "--starred"], "cannot be used together"),
         (["last", "--all"], "cannot be used together"),
+        (["last", "--unique"], "the format html has no use for --unique; openai and sharegpt have one"),
+        (["last", "-f", "parquet", "-o", "-"], "cannot be written as one file; name a folder"),
+        (["last", "-f", "openai", "--max-tokens", "0"], "0 is not in the range x>=1"),
         (["last", "--prompts-only"], "the format html has no use for --prompts-only"),
         (["-w", "nowhere"], "no conversation has 'nowhere' in the name of its workspace"),
         (["--until", "2001"], "no conversation matches"),
@@ -99,3 +103,24 @@ def test_invalid_exports_are_reported_in_one_line(arguments: list[str], words: s
 def test_the_same_conversation_named_twice_is_written_once() -> None:
     outcome = run("export", "11111111", "vscode:11111111-aaaa", "-o", "-", "-f", "markdown")
     assert outcome.out.count("# Tide parser") == 1
+
+
+def test_options_of_fine_tuning_reach_the_format_and_what_was_left_out_is_listed() -> None:
+    outcome = run(
+        "export", "--all", "-f", "openai", "--no-system-prompt", "--max-tokens", "100", "--unique", "-o", "a.jsonl"
+    )
+    assert outcome.code == 0, outcome.err
+    lines = [json.loads(line) for line in Path("a.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {message["content"] for line in lines for message in line["messages"]} >= {QUESTION, "Plan the beds"}
+
+    outcome = run("export", "--all", "-f", "openai", "--max-tokens", "1", "-o", "b.jsonl")
+    assert outcome.code == 1
+    assert "have nothing that a Chat fine-tuning (OpenAI) file contains" in outcome.err
+    assert not Path("b.jsonl").exists()
+
+
+def test_a_dataset_goes_to_a_folder() -> None:
+    outcome = run("export", "--all", "-f", "parquet", "--json")
+    assert outcome.code == 0, outcome.err
+    assert outcome.json["folder"] == "conversations-parquet"
+    assert Path("conversations-parquet", "README.md") in [Path(file) for file in outcome.json["files"]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ import pytest
 from click.testing import CliRunner
 from mcp import Client
 
+import copilog
 from copilog.cli import redacting
 from copilog.cli.common import Settings
+from copilog.exports.formats import NAMES
 from copilog.mcp.server import build_server
 from copilog.model import Conversation, Message, Text
 from copilog.redaction import NotRedacted, Redactor, leaves_in
@@ -270,3 +273,94 @@ def test_several_processes_redact_as_one_does(home: Home) -> None:
     assert made[0] == made[1]
     assert made[0][1]["slack-token"] >= 20
     assert OTHER not in str(made[0][0])
+
+
+# --- exports --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make an empty folder the current one."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def all_bytes(folder: Path) -> bytes:
+    """Return the names and the contents of all files, those of packed ones too."""
+    found = b""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            content = path.read_bytes()
+            if zipfile.is_zipfile(path):
+                with zipfile.ZipFile(path) as packed:
+                    content += b"".join(name.encode() + packed.read(name) for name in packed.namelist())
+            found += str(path.relative_to(folder)).encode() + b"\n" + content
+    return found
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "parquet"])
+def test_no_secret_is_in_a_redacted_export_of_any_format_nor_in_a_file_name(name: str, here: Path) -> None:
+    plain = run("export", "--all", "--format", name, "-o", "plain/")
+    assert plain.code == 0, plain.err
+    ended = run("export", "--all", "--redact", "--format", name, "-o", "redacted/")
+
+    assert ended.code == 0, ended.err
+    if name not in ("csv", "parquet"):
+        assert TOKEN.encode() in all_bytes(Path("plain"))
+    written = all_bytes(Path("redacted"))
+    for private in (TOKEN, TOKEN[:20], "annika", "bo@firm.de"):
+        assert private.encode() not in written
+        assert private.lower().encode() not in written.lower()
+    assert "redacted-github-token-" in ended.err or "github-token" in ended.err
+    assert "no program recognises" in ended.err
+
+
+def test_what_is_written_says_what_redaction_is_not(here: Path) -> None:
+    run("export", "--all", "--redact", "--format", "markdown", "-o", "notes/")
+    run("export", "11111111", "--redact", "-o", "page.html")
+    for path in (*Path("notes").glob("*.md"), Path("notes/copilog-export.json"), Path("page.html")):
+        assert "no program recognises" in path.read_text(encoding="utf-8"), path
+
+
+def test_the_config_makes_redaction_the_default_of_exports(redacting_config: Path) -> None:
+    assert "redacted-github-token-" in run("export", "11111111", "-f", "markdown", "-o", "-").out
+    assert TOKEN in run("export", "11111111", "-f", "markdown", "--no-redact", "-o", "-").out
+
+
+def test_an_export_that_cannot_be_redacted_writes_nothing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Redactor.value
+    seen: list[object] = []
+
+    def fails_at_the_second(self: Redactor, value: Any) -> Any:
+        seen.append(value)
+        if len(seen) > 1:
+            raise NotRedacted("a text could not be scanned (Test)")
+        return whole(self, value)
+
+    monkeypatch.setattr(Redactor, "value", fails_at_the_second)
+    ended = run("export", "--all", "--redact", "-f", "markdown", "-o", "notes/")
+
+    assert ended.code == 1
+    assert "could not be scanned" in ended.err
+    assert list(here.iterdir()) == []
+
+
+def test_a_reviewed_export_keeps_what_the_user_keeps_and_writes_nothing_if_the_user_stops(here: Path) -> None:
+    (here / "before").mkdir()
+    stopped = run("export", "11111111", "--review", "-f", "markdown", "-o", "x.md", given="q\n")
+    assert stopped.code != 0
+    assert not Path("x.md").exists()
+    kept = run("export", "11111111", "--review", "-f", "markdown", "-o", "x.md", given="k\nr\nr\n")
+    assert kept.code == 0, kept.err
+    assert f"Why does {TOKEN} not work?" in kept.err
+    assert TOKEN in Path("x.md").read_text()
+
+
+def test_python_programs_redact_with_a_redactor(tmp_path: Path) -> None:
+    conversation = Conversation(
+        id="vscode:1", source="vscode-session", messages=[Message(role="user", parts=[Text(text=f"Use {TOKEN}")])]
+    )
+    exported = copilog.export([conversation], "markdown", tmp_path / "one.md", redactor=Redactor())
+    assert TOKEN not in exported.paths[0].read_text()

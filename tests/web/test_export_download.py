@@ -50,6 +50,15 @@ def test_a_conversation_is_saved_in_a_chosen_format_from_its_page(
     assert Path(download.value.path()).read_text(encoding="utf-8").startswith("---\ntitle: ")
 
 
+def test_a_download_is_redacted_where_that_is_chosen(client: TestClient, ids: list[str]) -> None:
+    query = {"id": ids, "format": "markdown"}
+    assert "/home/ana" in client.get(f"/export?{urlencode(query, doseq=True)}").text
+    redacted = client.get(f"/export?{urlencode(query | {'redact': '1'}, doseq=True)}").text
+    assert "/home/ana" not in redacted
+    assert "/home/redacted-user-" in redacted
+    assert "no program recognises" in redacted
+
+
 def test_the_page_says_what_a_saved_file_does_not_contain(browser_page: Page, address: str, ids: list[str]) -> None:
     browser_page.goto(f"{address}/conversation?{urlencode({'id': ids[0]})}")
     browser_page.get_by_label("Save as").select_option("copilot-cli")

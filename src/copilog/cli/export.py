@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from copilog.cli.archives import meant_in, reads_archive, searched_archive
-from copilog.cli.common import Settings, json_option, pass_settings, plural, printable
+from copilog.cli.common import Settings, default_jobs, json_option, pass_settings, plural, printable
 from copilog.cli.json_output import print_json
+from copilog.cli.redacting import (
+    is_redacted,
+    print_replaced,
+    redact_option,
+    redacted_conversations,
+    redactor_for,
+    review_option,
+)
+from copilog.cli.redacting import review as review_findings
 from copilog.cli.selection_options import selects
 from copilog.diagnostics import Report
 from copilog.errors import UsageError
@@ -18,8 +29,9 @@ from copilog.exports.formats import NAMES
 
 if TYPE_CHECKING:
     from copilog.analysis import Selection
+    from copilog.exports.chosen import Chosen
     from copilog.exports.formats import Format, Making
-    from copilog.exports.writing import Chosen, Exported
+    from copilog.exports.writing import Exported
     from copilog.store.archive import Archive
 
 STANDARD_OUTPUT = Path("-")
@@ -34,7 +46,9 @@ Examples:
   copilog export 5f0c2a9e --format markdown -o tides.md
   copilog export -w tide-tables --since 30d -o tides.html
   copilog export --starred --format markdown -o notes/
-  copilog export --all --format markdown -o notes/""",
+  copilog export --all --format markdown -o notes/
+  copilog export --all --format openai --kept-only --unique -o train.jsonl
+  copilog export --all --format parquet -o dataset/""",
 )
 @click.argument("targets", metavar="[ID|last]...", nargs=-1)
 @click.option(
@@ -60,6 +74,30 @@ Examples:
     "--new-id", is_flag=True, default=None, help="Write sessions under new ids, beside the old ones (vscode)."
 )
 @click.option("--prompts-only", is_flag=True, default=None, help="Only what the user wrote (markdown).")
+@click.option(
+    "--thinking/--no-thinking",
+    default=None,
+    help="Include the thinking of models (openai, sharegpt). Default: no.",
+)
+@click.option(
+    "--system-prompt/--no-system-prompt",
+    default=None,
+    help="Include the system prompt (openai, sharegpt). Default: yes.",
+)
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Cut each example to about so many tokens, after an answer (openai, sharegpt).",
+)
+@click.option(
+    "--kept-only", is_flag=True, default=None, help="Only turns with edits, all of them kept (openai, sharegpt)."
+)
+@click.option(
+    "--unique", is_flag=True, default=None, help="Leave out what nearly repeats an earlier example (openai, sharegpt)."
+)
+@redact_option
+@review_option
 @json_option
 @pass_settings
 @selects
@@ -71,33 +109,42 @@ def command(
     format_name: str,
     output: Path | None,
     is_all: bool,
+    redact: bool | None,
+    review: bool,
     as_json: bool,
     selection: Selection,
     **chosen_options: Any,
 ) -> int:
-    """Write conversations to files that can be read without copilog.
+    """Write conversations to files that people, or other programs, can read without copilog.
 
     Select conversations by id (its beginning is enough), by `last` for the newest, by options such as --since, or all.
     A file that -o names is replaced. A folder gets an index, and a later export into it replaces the files that copilog
-    wrote there, and no others. Only you may read the files. They contain the full conversations: check them before you
-    share them. What a format cannot contain is listed at the end.
+    wrote there, and no others. Only you may read the files. Without --redact they contain the full conversations: check
+    them before you share them. What a format cannot contain is listed at the end.
     """
     from datetime import UTC, datetime
 
     from copilog import __version__
     from copilog.exports.formats import Making, format_named, options_for
-    from copilog.exports.writing import chosen_in
 
     kind = format_named(format_name)
     assert kind is not None
-    making = Making(by=f"copilog {__version__}", at=datetime.now(UTC), options=options_for(kind, chosen_options))
-    with searched_archive(settings, Report()) as archive:
-        chosen = chosen_in(archive, _selected_ids(archive, targets, selection, is_all))
+    making = Making(
+        by=f"copilog {__version__}",
+        at=datetime.now(UTC),
+        options=options_for(kind, chosen_options),
+        is_redacted=review or is_redacted(settings, redact),
+    )
+    with searched_archive(settings, Report()) as archive, ExitStack() as open_files:
+        ids = _selected_ids(archive, targets, selection, is_all)
+        chosen, replaced = _chosen(settings, archive, ids, making.is_redacted, review, open_files)
         if output == STANDARD_OUTPUT:
             exported = _print(chosen, kind, making)
         else:
             exported = _write(settings, chosen, kind, output, making)
     _print_summary(exported)
+    if replaced is not None:
+        print_replaced(replaced)
     if as_json and output != STANDARD_OUTPUT:
         print_json(_as_json(exported))
     return 1 if exported.failed else 0
@@ -124,6 +171,27 @@ def _selected_ids(archive: Archive, targets: tuple[str, ...], selection: Selecti
     if not ids:
         raise UsageError("no conversation matches; `copilog list` lists all")
     return ids
+
+
+def _chosen(
+    settings: Settings, archive: Archive, ids: list[str], is_redacted: bool, is_reviewed: bool, open_files: ExitStack
+) -> tuple[Chosen, Counter[str] | None]:
+    """Return what is to be written, and what was replaced in it if it is redacted."""
+    from copilog.exports.chosen import chosen_in, held
+    from copilog.store.calibrating import parameters_of
+
+    if not is_redacted:
+        return chosen_in(archive, ids), None
+
+    own = None if settings.reads_disk() else archive.path
+    if is_reviewed:
+        redactor = review_findings(settings, (archive.get(each) for each in ids), own)
+    else:
+        found = redactor_for(settings, True, own)
+        assert found is not None
+        redactor = found
+    chosen = open_files.enter_context(held(redacted_conversations(archive, ids, redactor, default_jobs())))
+    return chosen._replace(calibration=parameters_of(archive.connection)), redactor.counts
 
 
 # --- output ---------------------------------------------------------------------------------------------------------

@@ -169,9 +169,9 @@ def _show(settings: Settings, case: Case, count: str) -> None:
     for turn, before, found, after in case.shown:
         line = Text("    ")
         line.append(f"turn {turn}: " if turn is not None else "", "dim")
-        line.append(clean_line(before))
+        line.append(clean_line(before) + " " * before.endswith((" ", "\n")))
         line.append(clean_line(found), "bold red")
-        line.append(clean_line(after))
+        line.append(" " * after.startswith((" ", "\n")) + clean_line(after))
         settings.err.print(line)
 
 

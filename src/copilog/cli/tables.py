@@ -10,7 +10,7 @@ import msgspec
 
 from copilog.cli.common import one_line, short_id
 from copilog.cli.json_output import json_text
-from copilog.view.terminal_text import clean
+from copilog.view.csv_text import csv_cell
 
 if TYPE_CHECKING:
     from copilog.cli.columns import Column
@@ -129,8 +129,7 @@ def print_csv(rows: Sequence[msgspec.Struct], *, for_excel: bool = False) -> Non
 
 def _csv_value(value: Any) -> Any:
     if isinstance(value, str):
-        value = clean(value)
-        return f"'{value}" if value.startswith(("=", "+", "-", "@", "\t")) else value  # or it would be a formula
+        return csv_cell(value)
     return json_text(value, is_compact=True) if isinstance(value, list | dict) else value
 
 

@@ -16,6 +16,7 @@ from copilog.atomic_files import atomic_file
 from copilog.exports.file_names import numbered
 from copilog.exports.formats import Format, Making
 from copilog.exports.index import Entry, facts_of
+from copilog.trajectory import encoded
 
 NAME = "copilog-export.json"
 LARGEST = 64 << 20
@@ -38,6 +39,7 @@ class Line(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 class _Content(msgspec.Struct, kw_only=True, omit_defaults=True):
     written_by: str = ""
+    notice: str = ""
     conversations: list[Line] = []
     indexes: dict[str, str] = {}  # by format: the index for people
 
@@ -111,7 +113,7 @@ class FolderIndex:
             )
             for each in entries
         ]
-        self._content.written_by = making.by
+        self._content.written_by, self._content.notice = making.by, making.notice
         self._write()
 
     def finish(self, kind: Format, making: Making) -> list[Path]:
@@ -140,7 +142,7 @@ class FolderIndex:
         return found
 
     def _write(self) -> None:
-        text = msgspec.json.format(msgspec.json.encode(self._content), indent=2)
+        text = msgspec.json.format(encoded(self._content), indent=2)
         with atomic_file(self._folder / NAME, is_private=True) as file:
             file.write(text + b"\n")
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
+from copilog.derive.estimating import DEFAULTS, Calibration
 from copilog.exports.left_out import Omissions
 from copilog.exports.options import Options, check_options
+from copilog.redaction.notice import NOTICE
 
 if TYPE_CHECKING:
     from copilog.exports.folder_index import Line
@@ -25,6 +27,13 @@ MODULES = {
     "chat": "copilog.exports.chat",
     "vscode": "copilog.exports.vscode_session",
     "copilot-cli": "copilog.exports.copilot_cli",
+    "trajectory": "copilog.exports.trajectory",
+    "openai": "copilog.exports.openai",
+    "sharegpt": "copilog.exports.sharegpt",
+    "atif": "copilog.exports.atif",
+    "otlp": "copilog.exports.otlp",
+    "parquet": "copilog.exports.parquet",
+    "csv": "copilog.exports.csv_list",
 }
 NAMES = tuple(MODULES)  # names on the command line
 
@@ -41,7 +50,15 @@ class Making(msgspec.Struct, kw_only=True):
     by: str
     at: datetime | None = None
     options: Options = Options()
+    is_redacted: bool = False  # whether texts of the conversations were replaced
     left_out: Omissions = msgspec.field(default_factory=Omissions)
+    calibration: Calibration = msgspec.field(default_factory=lambda: DEFAULTS)  # the parameters of estimates
+    memory: dict[str, Any] = {}  # what a format remembers from one file of the export to the next
+
+    @property
+    def notice(self) -> str:
+        """Return what a file says of its redaction; empty if it was not redacted."""
+        return NOTICE if self.is_redacted else ""
 
 
 class Format(NamedTuple):

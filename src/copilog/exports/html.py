@@ -47,6 +47,7 @@ def html_pieces(
     title: str | None = None,
     made_at: datetime | None = None,
     missing: str = "",
+    notice: str = "",
 ) -> Iterator[str]:
     """Yield several conversations as one document with an index, piece by piece: only one is in memory at a time.
 
@@ -67,6 +68,7 @@ def html_pieces(
             made_by=made_by,
             made_at=made_at,
             missing=missing,
+            notice=notice,
         )
     )
 
@@ -97,7 +99,7 @@ class _Section:
 
 
 def _pieces(conversations: Iterable[Conversation], index: Sequence[Entry], making: Making) -> Iterator[str]:
-    return html_pieces(conversations, index, made_by=making.by, made_at=making.at)
+    return html_pieces(conversations, index, made_by=making.by, made_at=making.at, notice=making.notice)
 
 
 def _folder_index(lines: Sequence[Line], making: Making) -> str:
@@ -113,6 +115,7 @@ def _folder_index(lines: Sequence[Line], making: Making) -> str:
             lines=[(quote(line.file or ""), line.title, line.facts) for line in lines],
             made_by=making.by,
             made_at=making.at,
+            notice=making.notice,
         )
     )
 

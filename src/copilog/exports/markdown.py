@@ -26,6 +26,7 @@ def markdown_pieces(
     title: str | None = None,
     missing: str = "",
     prompts_only: bool = False,
+    notice: str = "",
 ) -> Iterator[str]:
     """Yield several conversations as one document with an index, piece by piece; one alone gets front matter."""
     draw = prompt_blocks if prompts_only else document_blocks
@@ -39,18 +40,19 @@ def markdown_pieces(
         for block in draw(conversation, has_front_matter=len(index) <= 1):
             if block:
                 yield f"{block}\n\n"
-    if missing:
-        yield f"\n---\n\n{plain(missing, 1000)}\n"
+    for words in filter(None, (missing, notice)):
+        yield f"\n---\n\n{plain(words, 1000)}\n"
 
 
 def _pieces(conversations: Iterable[Conversation], index: Sequence[Entry], making: Making) -> Iterator[str]:
-    return markdown_pieces(conversations, index, prompts_only=bool(making.options.prompts_only))
+    return markdown_pieces(conversations, index, prompts_only=bool(making.options.prompts_only), notice=making.notice)
 
 
 def _folder_index(lines: Sequence[Line], making: Making) -> str:
     """Draw the index of a folder: a list with links to the files."""
     listed = [f"- [{plain(line.title)}](<{quote(line.file or '')}>), {plain(line.facts)}" for line in lines]
-    return "\n".join([f"# {counted(len(lines), 'conversation')}", "", *listed, "", f"Written by {making.by}.", ""])
+    written = [f"Written by {making.by}.", *([plain(making.notice, 1000)] if making.notice else [])]
+    return "\n".join([f"# {counted(len(lines), 'conversation')}", "", *listed, "", *written, ""])
 
 
 FORMAT = Format(

@@ -20,12 +20,14 @@ from typing import Any, NamedTuple
 from copilog.atomic_files import atomic_file
 from copilog.derive import ends_of
 from copilog.errors import CopilogError, UsageError
+from copilog.exports.chosen import Chosen, chosen_in, chosen_of, redacted
 from copilog.exports.file_names import name_of, numbered
 from copilog.exports.folder_index import FolderIndex
 from copilog.exports.formats import NAMES, Format, Making, format_named, options_for
-from copilog.exports.index import Entry, entry, entry_of
+from copilog.exports.index import Entry, entry_of
 from copilog.exports.left_out import LeftOut
 from copilog.model import Conversation
+from copilog.redaction import Redactor
 from copilog.store.archive import Archive
 from copilog.store.selection import Selection
 from copilog.version import __version__
@@ -33,13 +35,6 @@ from copilog.version import __version__
 
 class NothingToWrite(CopilogError):  # noqa: N818 - it is news about the conversations
     """No conversation has what the format carries; the file that was there before is unchanged."""
-
-
-class Chosen(NamedTuple):
-    """The conversations to write, each read when it is its turn."""
-
-    entries: Sequence[Entry]
-    get: Callable[[str], Conversation]
 
 
 class Exported(NamedTuple):
@@ -52,31 +47,19 @@ class Exported(NamedTuple):
     failed: list[tuple[str, str]]  # ids of conversations that could not be read, and why
 
 
-def chosen_in(archive: Archive, ids: Sequence[str]) -> Chosen:
-    """Return conversations of an archive."""
-    found = archive.summaries(ids)
-    rows = [found[each] for each in ids if each in found]
-    entries = [entry(row.id, row.title, row.updated_at or row.started_at, row.turns, row.started_at) for row in rows]
-    return Chosen(entries, archive.get)
-
-
-def chosen_of(conversations: Iterable[Conversation]) -> Chosen:
-    """Return conversations that were read already."""
-    by_id = {conversation.id: conversation for conversation in conversations}
-    return Chosen([entry_of(conversation) for conversation in by_id.values()], by_id.__getitem__)
-
-
 def export(
     conversations: Archive | Iterable[Conversation],
     format: str,  # noqa: A002 - as the command calls it
     output: Path | str,
     *,
     selection: Selection | None = None,
+    redactor: Redactor | None = None,
     **options: Any,
 ) -> Exported:
     """Write conversations to a file or a folder, as `copilog export` does.
 
-    Of an archive, all conversations are written, or those of a selection. The options are the fields of `Options`.
+    Of an archive, all conversations are written, or those of a selection. With a `copilog.redaction.Redactor`, nothing
+    is written unless all could be redacted. The options are the fields of `Options`.
     """
     kind = format_named(format)
     if kind is None:
@@ -86,8 +69,14 @@ def export(
         chosen = chosen_in(conversations, [summary.id for summary in selected])
     else:
         chosen = chosen_of(conversations)
-    making = Making(by=f"copilog {__version__}", at=datetime.now(UTC), options=options_for(kind, options))
-    return write(chosen, kind, Path(output), making)
+    making = Making(
+        by=f"copilog {__version__}",
+        at=datetime.now(UTC),
+        options=options_for(kind, options),
+        is_redacted=redactor is not None,
+    )
+    with redacted(chosen, redactor) as to_write:
+        return write(to_write, kind, Path(output), making)
 
 
 def write(
@@ -95,6 +84,7 @@ def write(
 ) -> Exported:
     """Write conversations to a file or a folder; without a name, to one in the current folder named after them."""
     reading = Reading(chosen, advance)
+    making.calibration = chosen.calibration
     folder = _folder_for(output, kind, len(chosen.entries))
     if folder is None:
         path = output if output is not None else free_path(Path(), f"conversations{kind.ending}")
@@ -114,6 +104,7 @@ class Reading:
 
     def __init__(self, chosen: Chosen, advance: Callable[[], None] = lambda: None) -> None:
         self.entries = chosen.entries
+        self.calibration = chosen.calibration
         self.failed: list[tuple[str, str]] = []
         self.count = 0
         self._get = chosen.get
@@ -141,6 +132,7 @@ def pieces_of(reading: Reading, kind: Format, making: Making) -> Iterator[bytes]
     """Yield the content of the one file that contains all conversations."""
     if kind.write_folder is not None or (kind.shape == "single" and len(reading.entries) > 1):
         raise UsageError(f"the format {kind.name} cannot be written as one file; name a folder, as in -o a-folder/")
+    making.calibration = reading.calibration
     conversations = reading.all(kind)
     if kind.shape == "single":
         conversations = _trunk_of(conversations, making)

@@ -7,8 +7,9 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from copilog.exports.chosen import Chosen
 from copilog.exports.formats import Format, Making
-from copilog.exports.writing import Chosen, write
+from copilog.exports.writing import write
 
 CHUNK = 1 << 20
 

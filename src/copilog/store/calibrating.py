@@ -24,21 +24,19 @@ from copilog.model import Conversation
 from copilog.store.calibration import CalibrationRow, calibration_of
 from copilog.store.database import transaction
 from copilog.store.estimated_spend import ReplayedCalls, estimate_of
-from copilog.store.rows import EstimateSampleRow
+from copilog.store.rows import EstimateSampleRow, SpendRow
 
 DIGITS = 2  # that count, of a parameter of the user's own
 MOST_TURNS = 100  # of a sample: the last ones
 STALE = "calibration is stale"  # a key of `meta`: triggers set it when a sample is added or removed
 ROWS_AT_ONCE = 5_000  # in a transaction
 
-_UPDATE = """
-    UPDATE spend SET input = iif(input IS NULL, NULL, ?), cache_read = iif(cache_read IS NULL, NULL, ?),
-        input_at_least = iif(input_at_least IS NULL, NULL, ?), input_at_most = iif(input_at_most IS NULL, NULL, ?),
-        output = iif(output IS NULL, NULL, ?),
-        output_at_least = iif(output_at_least IS NULL, NULL, ?), output_at_most = iif(output_at_most IS NULL, NULL, ?),
-        is_calibrated = 1
-    WHERE conversation = ? AND position = ?
-"""
+# The columns of an estimate, in the order of `numbers()`; those that a row has recorded no place for stay empty.
+_ESTIMATED = (
+    "input", "cache_read", "input_at_least", "input_at_most", "output", "output_at_least", "output_at_most",
+)  # fmt: skip
+_SETS = ", ".join(f"{name} = iif({name} IS NULL, NULL, ?)" for name in _ESTIMATED)
+_UPDATE = f"UPDATE spend SET {_SETS}, is_calibrated = 1 WHERE conversation = ? AND position = ?"  # noqa: S608 - names
 
 
 def sample_rows(conversation: Conversation, replays: Replays) -> list[EstimateSampleRow]:
@@ -95,6 +93,23 @@ def recalibrate(connection: sqlite3.Connection) -> None:
                 "INSERT INTO calibration VALUES (?, ?, ?, ?, ?)", map(msgspec.structs.astuple, found)
             )
             connection.execute("DELETE FROM meta WHERE key = ?", (STALE,))
+
+
+def parameters_of(connection: sqlite3.Connection) -> Calibration:
+    """Return the parameters that the stored estimates were made with."""
+    return {row.name: Range(row.low, row.likely, row.high) for row in calibration_of(connection)}
+
+
+def with_parameters(rows: Iterable[SpendRow], calibration: Calibration) -> Iterator[SpendRow]:
+    """Yield the rows of a conversation, its estimates made with these parameters, as `recalibrate` makes them."""
+    decode = msgspec.json.Decoder(ReplayedCalls).decode
+    for row in rows:
+        if row.replay is None:
+            yield row
+            continue
+        numbers = zip(_ESTIMATED, estimate_of(decode(row.replay), calibration).numbers(), strict=True)
+        known = {name: number for name, number in numbers if getattr(row, name) is not None}
+        yield msgspec.structs.replace(row, **known, is_calibrated=1)
 
 
 def _calibrated(connection: sqlite3.Connection) -> Iterator[CalibrationRow]:

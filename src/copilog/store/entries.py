@@ -104,6 +104,12 @@ def entry_of(conversation: Conversation) -> Entry:
     )
 
 
+def conversation_row(conversation: Conversation) -> ConversationRow:
+    """Return the row of a conversation alone, without a digest."""
+    calls = Calls(conversation)
+    return _counted_row(conversation, calls, list(details.edit_rows(conversation, calls)), b"")
+
+
 # --- rows -------------------------------------------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ from copilog.trajectory.line_format import (
     TrajectoryMessage,
     TrajectoryMetadata,
     encode_trajectory,
+    encoded,
     trajectory_pieces,
 )
 
@@ -16,6 +17,7 @@ __all__ = [
     "TrajectoryMessage",
     "TrajectoryMetadata",
     "encode_trajectory",
+    "encoded",
     "trajectories_of",
     "trajectory_of",
     "trajectory_pieces",

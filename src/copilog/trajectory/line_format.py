@@ -63,7 +63,7 @@ _NO_MESSAGES = b'"messages":[]'  # inside of a string, its quotation marks would
 
 def encode_trajectory(trajectory: ConversationTrajectory) -> bytes:
     """Return one line without its line break. Half a surrogate pair, as in some file names, is written as U+FFFD."""
-    return _encoded(trajectory)
+    return encoded(trajectory)
 
 
 def trajectory_pieces(trajectory: ConversationTrajectory) -> Iterator[bytes]:
@@ -71,11 +71,12 @@ def trajectory_pieces(trajectory: ConversationTrajectory) -> Iterator[bytes]:
     opening, _, end = encode_trajectory(msgspec.structs.replace(trajectory, messages=[])).partition(_NO_MESSAGES)
     yield opening + _NO_MESSAGES[:-1]
     for position, message in enumerate(trajectory.messages):
-        yield (b"," if position else b"") + _encoded(message)
+        yield (b"," if position else b"") + encoded(message)
     yield b"]" + end
 
 
-def _encoded(value: Any) -> bytes:
+def encoded(value: Any) -> bytes:
+    """Return any value of the model or of JSON as JSON. Half a surrogate pair is written as U+FFFD."""
     try:
         return _encode(value)
     except UnicodeEncodeError:

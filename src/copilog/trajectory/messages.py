@@ -175,7 +175,9 @@ def _attachment_text(attachment: Attachment) -> str:
         "id": attachment.name or attachment.id,
         "filePath": (place.path or place.uri) if place is not None else None,
     }
-    attributes = "".join(f" {key}={jsonio.encode(value)}" for key, value in known.items() if value)
+    attributes = "".join(
+        f" {key}={jsonio.encode(jsonio.replace_lone_surrogates(value))}" for key, value in known.items() if value
+    )
     text = attachment.text or attachment.description
     return f"<attachment{attributes}>\n{text}\n</attachment>" if text else f"<attachment{attributes}/>"
 

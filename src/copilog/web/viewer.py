@@ -28,6 +28,7 @@ from copilog.web.trajectory_files import OpenedFiles
 if TYPE_CHECKING:
     from copilog.definitions import Definition
     from copilog.model import Conversation
+    from copilog.redaction import Redactor
 
 KEPT_CONVERSATIONS = 8
 
@@ -81,6 +82,13 @@ class Viewer:
         """Return the archive, opened to read."""
         with Archive(self.settings.archive) as archive:
             yield archive
+
+    def redactor(self) -> Redactor:
+        """Return what redacts a file, except for the findings that the user decided to keep."""
+        from copilog.redaction import Redactor
+        from copilog.redaction.decisions import Decisions, decisions_path
+
+        return Redactor(self.settings.private, keeps=Decisions(decisions_path(self.settings.archive)).keeps)
 
     def conversation(self, wanted: str) -> Conversation:
         """Return a conversation by its id or its beginning, or raise a 404. Recent ones are cached."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from copilog.derive import add_title
 from copilog.derive.helper_usage import HELPERS_ONLY
 from copilog.diagnostics import Ledger
 from copilog.fields import Json
@@ -64,6 +65,8 @@ def conversation_of(session: Session, ledger: Ledger, source: str, mark: str) ->
     made = Conversation(id=f"{session.namespace}:{session.id}", native_id=session.id, source=source, marks=[mark])
     made.workspace = _workspace_of(session)
     made.location = next((text for span in _spans(session) if (text := span.text("copilot_chat.location"))), None)
+    for span in _spans(session):
+        add_title(made, span.take_text("copilog.title"), "custom")
     skills = take_skills(_spans(session))
     helpers = [tree for tree in session.trees if tree.label is not None]
     maker = TurnMaker(ledger, source)
@@ -163,6 +166,7 @@ def _with_provenance(made: Conversation, session: Session, found: Found, role: s
 # The program that made a span, by the name of its service or of its agent; otherwise the extension itself.
 NAMESPACES = {"github-copilot": "cli", "copilotcli": "cli", "claude-code": "claude", "claude": "claude"}
 REPOSITORY = {
+    "folder": ("copilog.workspace",),
     "repository": ("github.copilot.git.repository", "copilot_chat.repo.remote_url"),
     "branch": ("github.copilot.git.branch", "copilot_chat.repo.head_branch_name"),
     "commit": ("github.copilot.git.commit_sha", "copilot_chat.repo.head_commit_hash"),

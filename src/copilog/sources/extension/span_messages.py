@@ -40,6 +40,7 @@ from copilog.sources.extension.spans import (
     ERROR,
     HOOK,
     INPUT,
+    INPUT_IS_NEW,
     LABEL,
     OPERATION,
     OUTPUT,
@@ -175,9 +176,10 @@ class TreeMessages:
         """Take the new messages out of a prompt; the rest repeats earlier messages."""
         is_main = self._is_main(span)
         prompts = messages_from(span.attributes.pop(INPUT, None))
-        if is_main and not self.rounds:
+        has_history = not span.take_flag(INPUT_IS_NEW)
+        if is_main and not self.rounds and has_history:
             self.opening = prompts
-        if is_main and not self.rounds and prompts and not prompts[-1].is_cut:
+        if is_main and not self.rounds and has_history and prompts and not prompts[-1].is_cut:
             self.repeated = [text_of(prompt) for prompt in prompts if prompt.role == "user"]
         for prompt in prompts:
             if prompt.role == "user" and (text := text_of(prompt)):
@@ -224,7 +226,10 @@ class TreeMessages:
             above = self._tool_above(span)
             if self._is_main(span):
                 self._read_typed(span, is_main=True)
+                if not self.rounds and (system := _system_text(span.attributes.pop(SYSTEM, None))):
+                    self.system_prompts.setdefault(system, span.started_at)
             if above is not None:
+                self._add_total(span)
                 self._tools.name_subagent(span, above, remaining_attributes(span))
             elif span is not self.tree.top:
                 self.inner_agents.append({"name": span.name, **remaining_attributes(span)})
@@ -256,6 +261,16 @@ class TreeMessages:
             self._ledger.count_unknown(f"operation:{operation or 'none'}")
             part = Unknown(type=operation or span.name, raw={"name": span.name, **remaining_attributes(span)})
         self._add("system", [part], span, span.started_at)
+
+    def _add_total(self, span: Span) -> None:
+        """Add the total of a sub-agent if no call of a model below it records what it used."""
+        if any(isinstance(counted, Usage) and span in self._parents.above(each) for counted, each in self._counted):
+            return
+        total = usage_of(span, self._source)
+        if total is not None:
+            total.scope = "turn"
+            self.usages.append(total)
+            self._counted.append((total, span))
 
     def _add_agent(self, span: Span) -> None:
         """Add what an agent is said to do, and why it failed, if no call of a tool has that."""

@@ -205,6 +205,7 @@ def _read_outcome(turn: Turn, outline: Outline, readings: list[TreeMessages]) ->
 def _read_agent(turn: Turn, top: Span, source: str) -> None:
     """Read the fields that the agent's own span has about the turn."""
     turn.pointer = f"span:{top.id}"
+    turn.request_id, turn.response_id = top.take_text("copilog.request_id"), top.take_text("copilog.response_id")
     turn.timing.elapsed_ms = ms_between(top.started_at, top.ended_at)
     name = top.take_text("gen_ai.agent.name")
     if name is not None:

@@ -33,6 +33,7 @@ PERMISSION = "permission"  # of the CLI before 1.0.46, recognizable only by its 
 ERROR, OK = 2, 1
 
 INPUT, OUTPUT, SYSTEM = "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions"
+INPUT_IS_NEW = "copilog.input_is_new"  # in exports of copilog, whose prompts do not repeat the conversation so far
 TOOL_DEFINITIONS = "gen_ai.tool.definitions"
 USER_REQUEST = "copilot_chat.user_request"
 SESSION_KEYS = ("copilot_chat.chat_session_id", "gen_ai.conversation.id", "copilot_chat.session_id")

@@ -26,7 +26,6 @@ from copilog.model import (
     Message,
     Model,
     Notice,
-    Place,
     Prompt,
     Relation,
     ResultItem,
@@ -43,6 +42,17 @@ from copilog.model import (
     prose_of,
 )
 from copilog.sources.base import Found, Probe, Source, provenance_of
+from copilog.sources.replay.atif_extra import (
+    picture_from,
+    read_about,
+    take_amounts,
+    take_context_flag,
+    take_error_flag,
+    take_request,
+    take_status,
+    take_turn,
+    take_typed_text,
+)
 from copilog.sources.replay.content import arguments_text
 from copilog.sources.replay.entries import take_timestamp
 from copilog.sources.tool_rounds import clean_id
@@ -123,6 +133,7 @@ def _conversation(document: Json, pointer: str, ledger: Ledger) -> Conversation:
     times = [message.created_at for message in made.messages if message.created_at is not None]
     made.started_at, made.updated_at = min(times, default=None), max(times, default=None)
     made.extra = rest(document)
+    read_about(made)
     if not made.id:
         made.id = f"atif:{_content_hash(made)}"
     return made
@@ -216,6 +227,7 @@ class StepReader:
         self._ledger = ledger
         self._model = model  # of the agent, for all steps
         self._calls: dict[str, ToolCall] = {}
+        self._number: int | None = None  # of the turn, where the writer has numbers
 
     def read(self, step: object, pointer: str) -> None:
         """Add one step; raise BadRecord if the value is not a step."""
@@ -225,6 +237,13 @@ class StepReader:
         if not isinstance(source, str):
             raise BadRecord("a step without a source")
         role = ROLES.get(source)
+        self._begin_turn(role, take_turn(step), pointer)
+        if role == "system" and take_context_flag(step):
+            del step["source"]
+            texts = [part.text for part in _content_parts(step) if isinstance(part, Text)]
+            parts: list[AnyPart] = [Prompt(text=text, scope="conversation") for text in texts]
+            self._add(Message(role="user", parts=parts, created_at=take_timestamp(step, "timestamp")), pointer)
+            return
         if role is None:
             self._ledger.count_unknown(f"source:{source}")
             self._add(Message(role="system", parts=[Unknown(type=f"source:{source}", raw=step)]), pointer)
@@ -233,8 +252,8 @@ class StepReader:
         message = Message(role=role, parts=[], created_at=take_timestamp(step, "timestamp"))
         number = take_int(step, "step_id")
         message.id = None if number is None else str(number)
-        if role == "user" and not self._is_waiting():
-            self._begin(pointer)
+        if role == "user" and self.turns:
+            take_request(step, self.turns[-1])
         observation = take_dict(step, "observation")
         if role == "assistant":
             self._read_answer(step, message, pointer)
@@ -248,9 +267,20 @@ class StepReader:
     def _begin(self, pointer: str) -> None:
         self.turns.append(Turn(index=len(self.turns), pointer=pointer))
 
+    def _begin_turn(self, role: Role | None, number: int | None, pointer: str) -> None:
+        """Begin a turn at a step of the user, or where the writer's number of the turn changes."""
+        begins = role == "user" if number is None else number != self._number
+        if begins and not self._is_waiting():
+            self._begin(pointer)
+        self._number = self._number if number is None else number
+
     def _is_waiting(self) -> bool:
         """Return whether the only turn has nothing but the system's messages yet."""
-        return len(self.turns) == 1 and all(message.role == "system" for message in self.messages)
+        return len(self.turns) == 1 and all(
+            message.role == "system"
+            or all(isinstance(part, Prompt) and part.scope == "conversation" for part in message.parts)
+            for message in self.messages
+        )
 
     def _add(self, message: Message, pointer: str) -> Turn:
         if not self.turns:
@@ -303,8 +333,9 @@ class StepReader:
                 arguments=arguments_text(item.pop("arguments", None)),
                 native_ids=[native_id] if clean_id(native_id) != native_id else [],
                 round_id=message.id,
-                extra=rest(item),
+                status=take_status(item),
             )
+            call.extra = rest(item)
             message.parts.append(call)
             made.call_ids.append(call.id)
             self._calls[call.id] = call
@@ -348,9 +379,12 @@ class StepReader:
             self._read_references(references, call, result)
         if native_id is None:
             return [Notice(topic="observation", text=text, data=rest(result)), *_as_attachments(items)]
-        if call is not None:
-            call.status = "complete"
-        return [ToolResult(call_id=clean_id(native_id), text=text, items=items, origin="model", extra=rest(result))]
+        is_error = take_error_flag(result)
+        if call is not None and call.status == "unknown":
+            call.status = "failed" if is_error else "complete"
+        made = ToolResult(call_id=clean_id(native_id), text=text, items=items, origin="model", is_error=is_error)
+        made.extra = rest(result)
+        return [made]
 
     def _read_references(self, references: list[Any], call: ToolCall | None, result: Json) -> None:
         """Add the trajectories of sub-agents, each in a file of its own, as references."""
@@ -378,6 +412,7 @@ def usage_from(metrics: Json, prefix: str) -> Usage:
         cache_read=take_int(metrics, f"{prefix}cached_tokens"),
         source="atif",
     )
+    take_amounts(metrics, usage)
     usage.extra = rest(metrics)
     return usage
 
@@ -391,10 +426,11 @@ def _prompt_message(step: Json, role: Role) -> list[AnyPart]:
         return others
     if role == "system":
         return [Compaction(text=text) if _is_compaction(step) else Prompt(text=text, scope="system"), *others]
-    words = tags.user_text(text)
+    typed = take_typed_text(step)
+    words = tags.user_text(text) if typed is None else typed
     if words == text.strip():
         return parts
-    return [*([Text(text=words)] if words is not None else []), Prompt(text=text), *others]
+    return [*([Text(text=words)] if words else []), Prompt(text=text), *others]
 
 
 def _is_compaction(step: Json) -> bool:
@@ -422,11 +458,11 @@ def _content_part(item: Any, position: int) -> AnyPart:
     source = item.get("source") if isinstance(item, dict) and item.get("type") == "image" else None
     if not isinstance(source, dict):
         return Unknown(type="content", raw=item, position=position)
-    path, mime_type = take_str(source, "path"), take_str(source, "media_type")
+    made = picture_from(take_str(source, "path"), take_str(source, "media_type"))
     more = {key: value for key, value in item.items() if key not in ("type", "source")}
     put_back(more, "source", source)
-    place = Place(path=path) if path is not None else None
-    return Attachment(type="image", mime_type=mime_type, place=place, position=position, extra=more or None)
+    made.position, made.extra = position, more or None
+    return made
 
 
 def _result_content(result: Json) -> tuple[str, list[ResultItem]]:
@@ -444,11 +480,14 @@ def _result_content(result: Json) -> tuple[str, list[ResultItem]]:
         if isinstance(part, Text):
             texts.append(part.text)
         elif isinstance(part, Attachment):
-            items.append(ResultItem(mime_type=part.mime_type, place=part.place, extra=part.extra))
+            items.append(ResultItem(mime_type=part.mime_type, data=part.data, place=part.place, extra=part.extra))
         else:
             items.append(ResultItem(extra={"value": item}))
     return "".join(texts), items
 
 
 def _as_attachments(items: list[ResultItem]) -> list[AnyPart]:
-    return [Attachment(type="image", mime_type=item.mime_type, place=item.place, extra=item.extra) for item in items]
+    return [
+        Attachment(type="image", mime_type=item.mime_type, data=item.data, place=item.place, extra=item.extra)
+        for item in items
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,11 +14,12 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from copilog import __version__
+from copilog.exports.chosen import Chosen, chosen_in, redacted
 from copilog.exports.file_names import content_disposition, file_name
 from copilog.exports.formats import NAMES, Format, Making, format_named
-from copilog.exports.writing import Chosen, Reading, chosen_in, chosen_of, pieces_of
+from copilog.exports.writing import Reading, pieces_of
 from copilog.exports.zipped import zipped
-from copilog.model import Conversation
+from copilog.redaction import NotRedacted
 from copilog.web.viewer import Viewer, viewer_of
 
 MOST_AT_ONCE = 500
@@ -29,9 +31,16 @@ HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inl
 def _export(request: Request) -> Response:
     """Return one conversation, or several: /export?id=..&id=..&format=markdown."""
     ids, kind = _wanted(request)
+    viewer, held = viewer_of(request), ExitStack()
+    making = _making(is_redacted=viewer.settings.is_redacted or request.query_params.get("redact") == "1")
+    try:
+        chosen = held.enter_context(redacted(_chosen(viewer, ids), viewer.redactor() if making.is_redacted else None))
+    except NotRedacted as error:
+        raise HTTPException(500, f"Nothing was written: {error}.") from error
+    name = f"{len(ids)}-conversations{kind.ending}"
     if len(ids) == 1:
-        return _one(viewer_of(request).conversation(ids[0]), kind)
-    return _response(_chosen(viewer_of(request), ids), f"{len(ids)}-conversations{kind.ending}", kind)
+        name = file_name(chosen.get(chosen.entries[0].id), kind)
+    return _response(chosen, name, kind, making, held)
 
 
 def _left_out(request: Request) -> Response:
@@ -62,10 +71,6 @@ def _wanted(request: Request) -> tuple[list[str], Format]:
     return ids, kind
 
 
-def _one(conversation: Conversation, kind: Format) -> Response:
-    return _response(chosen_of([conversation]), file_name(conversation, kind), kind)
-
-
 def _chosen(viewer: Viewer, ids: list[str]) -> Chosen:
     """Return the named conversations, each read when it is written."""
     with viewer.archive() as archive:
@@ -76,16 +81,22 @@ def _chosen(viewer: Viewer, ids: list[str]) -> Chosen:
     return chosen
 
 
-def _making() -> Making:
-    return Making(by=f"copilog {__version__}", at=datetime.now(UTC))
+def _making(*, is_redacted: bool = False) -> Making:
+    return Making(by=f"copilog {__version__}", at=datetime.now(UTC), is_redacted=is_redacted)
 
 
-def _response(chosen: Chosen, name: str, kind: Format) -> Response:
-    making = _making()
+def _response(chosen: Chosen, name: str, kind: Format, making: Making, held: ExitStack) -> Response:
     if kind.shape == "dataset" or (kind.shape == "single" and len(chosen.entries) > 1):
         name = f"{name.removesuffix(kind.ending)}-{kind.name}.zip"
-        return _download(zipped(chosen, kind, making), name, "application/zip")
-    return _download(_chunks(pieces_of(Reading(chosen), kind, making)), name, kind.media_type)
+        return _download(_closing(zipped(chosen, kind, making), held), name, "application/zip")
+    chunks = _chunks(pieces_of(Reading(chosen), kind, making))
+    return _download(_closing(chunks, held), name, kind.media_type)
+
+
+def _closing(chunks: Iterator[bytes], held: ExitStack) -> Iterator[bytes]:
+    """Yield a file, and close at its end what it was made of."""
+    with held:
+        yield from chunks
 
 
 def _download(chunks: Iterator[bytes], name: str, media_type: str) -> Response:

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from copilog.chat_json.parts import edits_of_diff
 from copilog.chat_json.sessions import made_request_id, session_id_of
 from copilog.errors import UsageError
+from copilog.exports.chosen import chosen_of
 from copilog.exports.formats import Making, format_named
 from copilog.exports.options import Options
-from copilog.exports.writing import NothingToWrite, chosen_of, write
+from copilog.exports.writing import NothingToWrite, write
 from copilog.ingest import read
 from copilog.model import Conversation, Message, Text, TextEdit, ToolCall, ToolResult, Turn, parts_of, prose_of
 from copilog.textdiff.diffs import unified_diff

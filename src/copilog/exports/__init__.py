@@ -6,6 +6,8 @@
     left_out.py        what the files do not contain, counted
     html.py            one page that holds everything: the templates of the viewer, styles, pictures; no scripts
     markdown.py        one Markdown document
+    chat.py            a chat.json that VS Code imports
+    vscode_session.py  sessions for VS Code's own folders, with their entries of its index
     file_names.py      names for files, safe on every system
 
     write(chosen, format_named("markdown"), Path("notes"), Making("copilog 1.0"))    files

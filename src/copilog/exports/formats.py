@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 MODULES = {
     "html": "copilog.exports.html",
     "markdown": "copilog.exports.markdown",
+    "chat": "copilog.exports.chat",
+    "vscode": "copilog.exports.vscode_session",
     "copilot-cli": "copilog.exports.copilot_cli",
     "trajectory": "copilog.exports.trajectory",
     "openai": "copilog.exports.openai",

@@ -18,6 +18,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     unique: bool | None = None  # leave out conversations that nearly repeat another one
     no_annotations: bool | None = None  # leave out stars, labels and notes
     release: str | None = None  # of the program that is to read the files
+    new_id: bool | None = None  # another id than the conversation's, so that it can be placed beside it
 
 
 def check_options(

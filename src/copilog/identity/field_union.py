@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from copilog.chat_json.sessions import WRITTEN
 from copilog.derive import one_agent
 from copilog.derive.model_names import is_same_model
 from copilog.derive.running import OPEN
@@ -228,7 +229,11 @@ def conflicts_of(conversation: Conversation) -> list[Conflict]:
 def joined_extra(
     mine: dict[str, Any] | None, theirs: dict[str, Any] | None, conflicts: list[Conflict], index: int | None
 ) -> dict[str, Any] | None:
-    """Return the united `extra` of both, and record values that contradict each other."""
+    """Return the united `extra` of both, and record values that contradict each other.
+
+    What an export's JSON has more than the model is a fact about that file, and no other trace can use it.
+    """
+    theirs = {name: value for name, value in theirs.items() if name != WRITTEN} if theirs else None
     if not theirs or mine == theirs:
         return mine
     if not mine:

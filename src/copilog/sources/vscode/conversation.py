@@ -45,6 +45,7 @@ from copilog.sources.vscode.attachments import attachments_from
 from copilog.sources.vscode.prompt import mode_of_input, name_of_mode, user_parts
 from copilog.sources.vscode.replaced_texts import Lost, add_withdrawn
 from copilog.sources.vscode.request import model_from, read_request
+from copilog.sources.vscode.written import copied, keep_written
 from copilog.text_cache import SharedTexts
 from copilog.uris import uri_to_path
 
@@ -113,6 +114,7 @@ def conversation_from(
     native_id: str | None,
     count_requests: bool,
     family: str = "vscode",
+    keeps_written: bool = False,
     removed: Sequence[Any] = (),
     lost: Lost | None = None,
 ) -> Conversation:
@@ -121,7 +123,7 @@ def conversation_from(
     `count_requests`: each request is a record of the ledger (flat files); in a log, the lines are. `removed` are
     requests that a log removed from the session; they become superseded turns. `lost` has, by request, the texts that a
     log replaced by others; they become withdrawn text of the answer. `family` is the first half of the conversation's
-    id.
+    id. `keeps_written`: what the model does not hold of a request is kept in `extra`, so that it can be written again.
     """
     session_id = take_str(state, "sessionId")
     native_id = native_id or session_id or None
@@ -138,7 +140,7 @@ def conversation_from(
     if take_bool(state, "isImported"):
         conversation.marks.append("imported")
     conversation.messages = _welcome_from(state)
-    _read_requests(state, conversation, ledger, count_requests, removed)
+    _read_requests(state, conversation, ledger, count_requests, removed, keeps_written)
     mark_copies(conversation)
     if lost:
         _add_replaced_texts(conversation, lost)
@@ -171,7 +173,7 @@ def content_id(conversation: Conversation) -> str:
 
 
 def _read_requests(
-    state: Json, conversation: Conversation, ledger: Ledger, count: bool, removed: Sequence[Any]
+    state: Json, conversation: Conversation, ledger: Ledger, count: bool, removed: Sequence[Any], keeps_written: bool
 ) -> None:
     requests = state.get("requests")
     if requests is None:
@@ -197,6 +199,7 @@ def _read_requests(
         try:
             if not isinstance(request, dict):
                 raise BadRecord(f"a request that is {type(request).__name__}", "bad-request")
+            written = copied(request) if keeps_written else None
             messages = read_request(request, turn, ledger)
         except BadRecord as error:
             _report_bad_request(error, pointer or "/requests", ledger, count)
@@ -204,6 +207,8 @@ def _read_requests(
         ledger.used += count
         if pointer is None:
             turn.superseded = "removed"
+        if written is not None:
+            keep_written(turn, messages, written)
         conversation.turns.append(turn)
         conversation.messages += messages
         if shared is not None:

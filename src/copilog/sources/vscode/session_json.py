@@ -67,14 +67,24 @@ class ChatExport(Source):
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         from copilog.sources.documents import mark_damage, read_session_document
         from copilog.sources.vscode.conversation import conversation_from
+        from copilog.sources.vscode.written import copied, keep_root
 
         document = read_session_document(found.path, ledger)
         if document is None:
             return
         ledger.seen += 1
+        root = copied({key: value for key, value in document.state.items() if key != "requests"})
         conversation = conversation_from(
-            document.state, ledger, source=self.name, native_id=None, count_requests=True, family="export"
+            document.state,
+            ledger,
+            source=self.name,
+            native_id=None,
+            count_requests=True,
+            family="export",
+            keeps_written=True,
         )
+        if root is not None:
+            keep_root(conversation, root)
         ledger.used += 1
         mark_damage(conversation, document)
         conversation.provenance = [provenance_of(found)]

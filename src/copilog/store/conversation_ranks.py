@@ -25,15 +25,17 @@ COLUMNS: tuple[tuple[tuple[str, ...], float], ...] = (
     (("thinking", "arguments", "result"), 0.4),
 )
 SATURATION = 2.0  # so much of a word is half of what it can count
-LENGTH_SHARE = 0.3  # how much a long conversation's words count less
+LENGTH_SHARE = 0.75  # how much the words of a long conversation count less
 FORM_SHARE = 0.7  # what another form of a word counts
 VERY_COMMON = 50_000  # messages: a word of so many is looked up in titles and prompts only
 MOST_FORMS = 12
 SHORTEST_STEM = 3
 # Endings of the same word, in English and languages like it.
 _ENDINGS = frozenset(
-    (*"sdnryteao", "", "es", "ed", "ing", "er", "ers", "en", "em", "os", "as", "te", "ly", "ies", "ied")
-    + ("ion", "ions", "ation", "ations", "ment", "ments")
+    (
+        *("", *"sdnryteao", "es", "ed", "ing", "er", "ers", "en", "em", "os", "as", "te", "ly", "ies", "ied"),
+        *("ion", "ions", "ation", "ations", "ment", "ments"),
+    )
 )
 
 

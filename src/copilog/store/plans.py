@@ -91,7 +91,8 @@ class Plan:
         if self.match is NOTHING:
             return Found([], 0, True)
         if self.match is None:
-            return self.read_all(connection, wanted)
+            found = self.read_all(connection, wanted)
+            return found if order == "newest" else self.with_rows_ahead(connection, found)
         if order == "newest":
             return self.newest(connection, wanted)
         return self.ranked(connection, max(wanted, MOST_RANKED))
@@ -116,6 +117,12 @@ class Plan:
             return []
         rows = self.ahead.scored(connection, self.ahead.match.text, MOST_TITLES_RANKED)
         return [(row, best + score, touched) for row, score, touched in rows]
+
+    def with_rows_ahead(self, connection: sqlite3.Connection, found: Found) -> Found:
+        first = {row: score for row, score, _ in self.rows_ahead(connection, 1.0)}
+        rows = sorted(first.items(), key=lambda item: (-item[1], -item[0]))
+        rows += [(row, score) for row, score in found.rows if row not in first]
+        return Found(rows, max(found.total, len(rows)), found.is_exact)
 
     def scored(self, connection: sqlite3.Connection, match: str, most: int) -> list[tuple[int, float, str]]:
         """Return rows from the last stored one backwards, with score and time."""

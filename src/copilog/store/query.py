@@ -255,7 +255,8 @@ class _Parser:
         if self.conditions > MOST_CONDITIONS:
             self.fail(f"the query has more than {MOST_CONDITIONS} conditions", self.at, _only_words(self.text))
         named = _FIELD.match(self.text, self.at)
-        if named and named[1].lower() in NAMES:
+        is_address = named is not None and self.text.startswith("//", named.end())
+        if named and not is_address and named[1].lower() in NAMES:
             return self.field(named)
         if named and not self.text.startswith((":", "/", "\\"), named.end()):
             near = _nearest_field(named[1].lower())

@@ -55,9 +55,13 @@ def meaning_of(
         if reading is None and typed and _occurs(connection, whole, None):
             return Meant(query=Query(text, as_text), reading="text", ahead=whole, note=_note(None))
         raise
-    if reading is None and _may_be_text(query, typed) and _occurs(connection, whole, query.root):
-        return Meant(query=Query(text, as_text), reading="text", ahead=whole, note=_note(query.root))
-    return Meant(query=query, ahead=_ahead(query, typed), may_widen=reading is None)
+    note = None
+    if reading is None and _may_be_text(query, typed):
+        if _occurs(connection, whole, query.root):
+            return Meant(query=Query(text, as_text), reading="text", ahead=whole, note=_note(query.root))
+        if _refuses(query.root):
+            note = f"no message has the text as it was typed; as a query it is: {spelled(query.root)}"
+    return Meant(query=query, ahead=_ahead(query, typed), may_widen=reading is None, note=note)
 
 
 def _may_be_text(query: Query, typed: str) -> bool:
@@ -70,10 +74,8 @@ def _may_be_text(query: Query, typed: str) -> bool:
 
 
 def _is_plain(query: Query) -> bool:
-    """Return whether a query is only words, which mean the same as text, but together."""
-    return all(leaf.kind == "words" for leaf in query.loose) and [leaf.value for leaf in query.loose] == list(
-        dict.fromkeys(query.text.split())
-    )
+    """Return whether a query only lists words and pieces of text: as text it means the same, but in this order."""
+    return [leaf.value for leaf in query.loose] == list(dict.fromkeys(query.text.split()))
 
 
 def _ahead(query: Query, typed: str) -> Text | None:
@@ -108,9 +110,12 @@ def _note(root: Node | None) -> str:
     said = "these have the text as it was typed"
     if root is None:
         return f"{said}; it is not a valid query"
-    negated = any(isinstance(item, Not) for item in (root.items if isinstance(root, And) else (root,)))
-    other = spelled(root)
-    return f"{said}; as a query it would be: {other}" + ("" if negated else " (reading: query)")
+    return f"{said}; as a query it would be: {spelled(root)}" + ("" if _refuses(root) else " (reading: query)")
+
+
+def _refuses(root: Node) -> bool:
+    """Return whether a query has a NOT, which in capitals cannot be taken for text."""
+    return any(isinstance(item, Not) for item in (root.items if isinstance(root, And) else (root,)))
 
 
 def spelled(node: Node) -> str:

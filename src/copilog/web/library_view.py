@@ -192,10 +192,10 @@ def tools_view(archive: Archive, filters: Filters) -> FacetView:
 def _selected(archive: Archive, filters: Filters) -> tuple[Selected, list[str]]:
     """Return the selection. While the user types, the last word may be incomplete: match words that begin with it."""
     wanted = listed_by(filters)
-    selected = Selected(archive.connection, wanted)
+    selected = Selected(archive.connection, wanted, widens=True)
     if wanted.query is None or not _LAST_WORD.search(wanted.query):
         return selected, []
-    if selected.found:
+    if Selected(archive.connection, wanted).found:
         return selected, []
     begun = Selected(archive.connection, msgspec.structs.replace(wanted, query=f"{wanted.query}*"))
     if not begun.found:

@@ -78,7 +78,7 @@ class Start:
 
 
 def search(
-    archive: Archive, query: str, limit: int, offset: int, per_conversation: int, reading: Reading | None
+    archive: Archive, query: str, limit: int, offset: int, per_conversation: int, reading: Reading | None = None
 ) -> SearchAnswer:
     """Return the best matching messages, at most some of each conversation."""
     most = {"limit": limit + 1, "offset": offset, "per_conversation": per_conversation}

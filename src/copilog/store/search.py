@@ -161,18 +161,19 @@ def conversations_with(connection: sqlite3.Connection, query: str | Query | Mean
 
 
 def _with_regex(query: str | Query | Meant, regex: str | None) -> Meant:
-    meant = query if isinstance(query, Meant) else None
+    """Return the query with a further condition, which is the only one of an empty query."""
+    if isinstance(query, Query):
+        query = Meant(query=query)
     if regex is None:
-        assert not isinstance(query, str)
-        return meant or Meant(query=query)  # type: ignore[arg-type]
+        assert isinstance(query, Meant)
+        return query
     wrong = regex_fault(regex)
     if wrong is not None:
         raise QueryError(f"{regex} is not a valid regular expression: {wrong}")
     condition = Text("regex", regex)
     if isinstance(query, str):
         return Meant(query=Query("", condition))
-    meant = meant or Meant(query=query)
-    return meant.with_root(And((meant.query.root, condition)))
+    return query.with_root(And((query.query.root, condition)))
 
 
 # --- widening -------------------------------------------------------------------------------------------------------

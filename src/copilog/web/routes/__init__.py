@@ -12,6 +12,7 @@ from copilog.web.routes import (
     graph,
     library,
     problems,
+    similar,
     timeline,
     trajectories,
 )
@@ -19,6 +20,7 @@ from copilog.web.routes import (
 ROUTES: list[BaseRoute] = [
     *library.routes,
     *conversation.routes,
+    *similar.routes,
     *timeline.routes,
     *dashboard.routes,
     *graph.routes,

@@ -15,8 +15,8 @@ from copilog.errors import UsageError
 from copilog.store.archive import Archive
 from copilog.store.facets import Facets, facets_of, tools_of
 from copilog.store.library import PAGE_ROWS, Row, rows_among, rows_of
-from copilog.store.query import QueryError
 from copilog.store.plans import Order
+from copilog.store.query import QueryError
 from copilog.store.search import Hit, search
 from copilog.store.selection import Selected, UnknownName
 from copilog.store.times import timestamp_from

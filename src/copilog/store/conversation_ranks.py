@@ -55,15 +55,15 @@ class Wanted(NamedTuple):
 
 
 def rank_conversations(
-    connection: sqlite3.Connection, wanted: Sequence[Wanted], *, with_titles: bool = True
+    connection: sqlite3.Connection, wanted: Sequence[Wanted], *, with_forms: bool = True
 ) -> list[Ranked]:
-    """Return the conversations that have any of some words, best first."""
+    """Return the conversations that have any of some words, or other forms of them, best first."""
     lengths = dict(connection.execute("SELECT rowid, text_bytes FROM conversation WHERE is_empty = 0"))
     mean = max(1.0, sum(lengths.values()) / max(1, len(lengths)))
     scores: dict[int, float] = {}
     ignored = _superseded_rows(connection)
     for word in dict.fromkeys(wanted):
-        counted = _amounts(connection, word, with_titles, ignored)
+        counted = _amounts(connection, word, with_forms, ignored)
         counted = {number: amount for number, amount in counted.items() if number in lengths}
         rarity = math.log(1 + (len(lengths) - len(counted) + 0.5) / (len(counted) + 0.5))
         for number, amount in counted.items():
@@ -72,20 +72,18 @@ def rank_conversations(
     return [Ranked(number, score) for number, score in sorted(scores.items(), key=lambda item: (-item[1], -item[0]))]
 
 
-def _amounts(connection: sqlite3.Connection, word: Wanted, with_titles: bool, ignored: str) -> dict[int, float]:
+def _amounts(connection: sqlite3.Connection, word: Wanted, with_forms: bool, ignored: str) -> dict[int, float]:
     """Return how much each conversation has of a word: its messages, by the weights of their columns."""
     words = words_of(word.text).words
     if not words:
         return {}
     own = '"' + " ".join(words).replace('"', '""') + '"' + (" *" if word.is_prefix else "")
-    forms = forms_of(connection, words[0]) if len(words) == 1 and not word.is_prefix else []
+    forms = forms_of(connection, words[0]) if with_forms and len(words) == 1 and not word.is_prefix else []
     searched = [(own, 1.0), *([(" OR ".join(f'"{form}"' for form in forms), FORM_SHARE)] if forms else [])]
     is_common = len(words) == 1 and _messages_with(connection, words[0]) > VERY_COMMON
     amounts: dict[int, float] = {}
     for match, share in searched:
         for columns, weight in COLUMNS[:2] if is_common else COLUMNS:
-            if columns == ("title",) and not with_titles:
-                continue
             rows = connection.execute(
                 f"SELECT w.rowid >> {MESSAGE_BITS}, count(*) FROM words AS w WHERE words MATCH ?{ignored} GROUP BY 1",
                 (f"{{{' '.join(columns)}}} : ({match})",),

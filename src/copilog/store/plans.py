@@ -71,7 +71,9 @@ class Plan:
         self.rest: Sql | None = conditions.rest(root, "m.rowid" if self.match is None else _FOUND)
         self.leaves_out_superseded = has_superseded(conditions.connection) and not selects_superseded(root)
         self.leaves_out_empty = not selects_empty(root)
-        self.ahead = None if ahead is None else Plan(And((root, ahead)), conditions)
+        self.ahead: Plan | None = None
+        if ahead is not None:
+            self.ahead = Plan(ahead if _contains(ahead, root) else And((root, ahead)), conditions)
 
     def only_counted(self, row: str) -> str:
         """Return SQL that leaves out superseded turns and empty conversations, unless the query selects them."""
@@ -113,8 +115,9 @@ class Plan:
 
     def rows_ahead(self, connection: sqlite3.Connection, best: float) -> list[tuple[int, float, str]]:
         """Return the rows that come first, with scores above the best of all others."""
-        if self.ahead is None or self.ahead.match is None or self.ahead.match is NOTHING:
+        if self.ahead is None or self.ahead.match in (None, NOTHING, self.match):
             return []
+        assert self.ahead.match is not None
         rows = self.ahead.scored(connection, self.ahead.match.text, MOST_TITLES_RANKED)
         return [(row, best + score, touched) for row, score, touched in rows]
 
@@ -201,3 +204,10 @@ class Plan:
         source, parameters = self.driven(self.match.text)
         (total,) = connection.execute(f"SELECT count(*) FROM {source}", parameters).fetchone()  # noqa: S608
         return Found(rows, total, True)
+
+
+def _contains(ahead: Text, root: Node) -> bool:
+    """Return whether a text is that of a query, or of all its words in their order."""
+    items = root.items if isinstance(root, And) else (root,)
+    texts = [item.value for item in items if isinstance(item, Text) and item.kind != "regex" and not item.column]
+    return len(texts) == len(items) and " ".join(texts) == ahead.value

@@ -21,7 +21,7 @@ from copilog.store.substrings import match_for_words
 
 MOST_WORDS, MOST_FILES, MOST_PROGRAMS = 25, 15, 10
 MOST_READ = 200_000  # characters of a conversation
-MOST_LOOKED_UP = 2_000  # different words, the most frequent first
+MOST_LOOKED_UP = 600  # different words, the most frequent first
 MOST_NAMED = 5  # words, files and programs that are named as a reason
 FILE_WEIGHT, PROGRAM_WEIGHT = 1.5, 0.5  # beside a word
 LARGEST_SHARE = 0.3  # of all conversations: what more of them have relates none
@@ -59,7 +59,8 @@ def similar_to(connection: sqlite3.Connection, conversation_id: str, limit: int 
         "SELECT title, user, answer, paths FROM message WHERE rowid >= ?1 << ?2 AND rowid < (?1 + 1) << ?2",
         (number, MESSAGE_BITS),
     ).fetchall()
-    texts = [text for *several, _ in rows for text in several if text]
+    prompts = [text for title, user, *_ in rows for text in (title, user) if text]
+    texts = [*prompts, *prompts, *(answer for _, _, answer, _ in rows if answer)]  # what a person wrote counts twice
     paths = dict.fromkeys(path for *_, lines in rows if lines for path in lines.splitlines() if path)
     traits = Traits(
         _rarest(connection, texts), _with_files(connection, paths, number), _with_programs(connection, number)
@@ -74,7 +75,7 @@ def similar_to_text(connection: sqlite3.Connection, text: str, limit: int = 10) 
 
 def _ranked(connection: sqlite3.Connection, traits: Traits, limit: int, without: int | None = None) -> list[Similar]:
     (count,) = connection.execute("SELECT count(*) FROM conversation").fetchone()
-    scores = {each.conversation: each.score for each in rank_conversations(connection, traits.words)}
+    scores = {each.conversation: each.score for each in rank_conversations(connection, traits.words, with_forms=False)}
     for shared, weight in ((traits.files, FILE_WEIGHT), (traits.programs, PROGRAM_WEIGHT)):
         for numbers in shared.values():
             rarity = math.log(1 + count / max(1, len(numbers)))
@@ -133,7 +134,7 @@ def _rarest(connection: sqlite3.Connection, texts: list[str]) -> list[Wanted]:
         if read >= MOST_READ:
             break
     silent = stop_words_in(list(counts)) if len(counts) > 1 else frozenset()
-    (total,) = connection.execute("SELECT count(*) FROM message").fetchone()
+    (total,) = connection.execute("SELECT coalesce(sum(messages), 0) + count(*) FROM conversation").fetchone()
     weights: dict[str, float] = {}
     for word, count in counts.most_common(MOST_LOOKED_UP):
         row = connection.execute("SELECT doc FROM term WHERE term = ?", (word,)).fetchone()

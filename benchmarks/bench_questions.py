@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 from benchmarks.questions import QUESTIONS
 from copilog import ingest
 from copilog.derive import conclude
+from copilog.errors import UsageError
 from copilog.model import Conversation
 from copilog.sample import home as sample_home
 from copilog.store.archive import Archive
@@ -50,9 +51,9 @@ class Question(NamedTuple):
 
 def main() -> None:
     options = _parser().parse_args()
-    results: Json = {"sample titles": _of_titles(sample_home()), "sample questions": _of_questions()}
+    results: Json = {"sample titles": of_titles(sample_home()), "sample questions": of_questions()}
     if options.corpus is not None:
-        results = {"corpus titles": _of_titles(options.corpus), **results}
+        results = {"corpus titles": of_titles(options.corpus), **results}
     if options.json:
         print(json.dumps(results))
         return
@@ -90,7 +91,7 @@ def _percent(part: int, whole: int) -> str:
 # --- titles ---------------------------------------------------------------------------------------------------------
 
 
-def _of_titles(folder: Path) -> list[Question]:
+def of_titles(folder: Path) -> list[Question]:
     """Return the rank of each titled conversation of a folder for its title."""
     with tempfile.TemporaryDirectory() as name, Archive(Path(name) / "archive.db", write=True) as archive:
         wanted = dict(_store_without_titles(archive, ingest.read(folder)))
@@ -142,7 +143,7 @@ def _is_question(connection: sqlite3.Connection, conversation_id: str, title: st
 # --- questions ------------------------------------------------------------------------------------------------------
 
 
-def _of_questions() -> list[Question]:
+def of_questions() -> list[Question]:
     with tempfile.TemporaryDirectory() as name, Archive(Path(name) / "archive.db", write=True) as archive:
         for conversation in ingest.read(sample_home()):
             archive.put(entry_of(conversation), "")
@@ -155,7 +156,7 @@ def rank_of(archive: Archive, question: str, conversation_id: str) -> int:
     """Return the place of a conversation among those that a search finds, the last of equals; 0 if it is not found."""
     try:
         hits = archive.search(question, limit=MOST_HITS, per_conversation=1).hits
-    except ValueError:
+    except UsageError:
         return NOT_FOUND
     own = next((hit.score for hit in hits if hit.conversation == conversation_id), None)
     return NOT_FOUND if own is None else sum(hit.score >= own for hit in hits)

@@ -26,8 +26,11 @@ MOST_NAMED = 5  # words, files and programs that are named as a reason
 FILE_WEIGHT, PROGRAM_WEIGHT = 1.5, 0.5  # beside a word
 LARGEST_SHARE = 0.3  # of all conversations: what more of them have relates none
 LEAST_SHARE = 0.2  # of the best score
+MOST_MESSAGES = 5_000  # with a word: what more of them have relates none in any archive
 SHORTEST_WORD, LONGEST_WORD = 3, 40
 
+# Counting ends at the limit: the index would have to read all messages of a common word.
+_MESSAGES_WITH = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
 _WORD = re.compile(r"[^\W\d_][^\W_]*")
 
 
@@ -135,11 +138,14 @@ def _rarest(connection: sqlite3.Connection, texts: list[str]) -> list[Wanted]:
             break
     silent = stop_words_in(list(counts)) if len(counts) > 1 else frozenset()
     (total,) = connection.execute("SELECT coalesce(sum(messages), 0) + count(*) FROM conversation").fetchone()
+    most = min(MOST_MESSAGES, int(LARGEST_SHARE * total) + 1)
     weights: dict[str, float] = {}
     for word, count in counts.most_common(MOST_LOOKED_UP):
-        row = connection.execute("SELECT doc FROM term WHERE term = ?", (word,)).fetchone()
-        if word not in silent and row is not None and row[0] <= LARGEST_SHARE * total + 1:
-            weights[word] = math.log(1 + total / row[0]) * count / (count + 1)
+        if word in silent:
+            continue
+        (messages,) = connection.execute(_MESSAGES_WITH, (f'"{word}"', most + 1)).fetchone()
+        if 0 < messages <= most:
+            weights[word] = math.log(1 + total / messages) * count / (count + 1)
     best = sorted(weights, key=lambda word: (-weights[word], word))[:MOST_WORDS]
     return [Wanted(word, counts[word] / (counts[word] + 1)) for word in best]
 

@@ -10,8 +10,10 @@ from contextlib import closing
 import pytest
 
 from copilog.errors import UsageError
-from copilog.store.query import QueryError
+from copilog.store.query import QueryError, parse
+from copilog.store.reading import spelled
 from copilog.store.search import SearchResult, conversations_with, search
+from copilog.store.selection import Selected, Selection
 from copilog.store.stop_words import stop_words_in
 from tests.store.made_up_rows import MadeUp, Row, archive_of
 
@@ -169,6 +171,22 @@ def test_what_does_not_parse_is_an_error_unless_it_occurs(archive: sqlite3.Conne
         search(archive, "rm", reading="words")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "query",
+    ["rm -rf", 'a -"b c" (d OR e*)', "get_user( -x", r"/t.de\/s/ -tool:grep", "title:a -user:'it''s'", "é +b -(c d)"],
+)
+def test_the_other_reading_is_written_as_a_query_that_means_the_same(query: str) -> None:
+    root = parse(query).root
+
+    assert parse(spelled(root)).root == root
+
+
+def test_a_whole_message_is_found_that_would_be_too_long_a_query() -> None:
+    text = "\n".join(f"line {number} (of many) -{number}" for number in range(200))
+    with closing(archive_of([about(1, "x", f"first {text} last"), about(2, text[:-40])])) as connection:
+        assert ids(search(connection, text)) == ["1"]
+
+
 # --- questions --------------------------------------------------------------------------------------------------------
 
 TALKS = [
@@ -241,3 +259,10 @@ def test_words_in_their_order_come_first() -> None:
     with closing(archive_of([*all_made_up, *TALKS])) as connection:
         assert ids(search(connection, "None here"))[0] == "12"
         assert ids(search(connection, "then return"))[0] == "12"
+
+
+def test_filters_read_text_as_a_search_does_but_do_not_widen(talks: sqlite3.Connection) -> None:
+    assert Selected(talks, Selection(query="lamp slow lookup")).found == []
+    assert Selected(talks, Selection(query="lamp slow lookup"), widens=True).found[0] == 1
+    with closing(archive_of([about(1, "rm -rf build"), about(2, "rm it")])) as connection:
+        assert Selected(connection, Selection(query="rm -rf")).found == [1]

@@ -143,7 +143,7 @@ def command(
         _print(result, in_colour=settings.in_color())
     click.echo(_summary_line(result, offset), err=True)
     for note in result.notes:
-        click.echo(note, err=True)
+        click.echo(printable(note), err=True)
     return FOUND if result.total else FOUND_NOTHING
 
 

@@ -90,7 +90,7 @@ def search(
         total_is_exact=found.total_is_exact,
         hits=[_hit_of(match) for match in found.hits[:limit]],
         next_offset=offset + limit if len(found.hits) > limit else None,
-        remarks=found.notes,
+        remarks=[one_line(note, LONGEST_SNIPPET) for note in found.notes],
     )
 
 

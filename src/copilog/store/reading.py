@@ -22,6 +22,7 @@ from copilog.store.query import And, Field, Node, Not, Or, Query, QueryError, Te
 Reading = Literal["text", "query"]
 
 READINGS: tuple[Reading, ...] = ("text", "query")
+LONGEST_SPELLED = 300  # characters of the other reading in a note
 LONGEST_TEXT = 10_000  # characters that are compared with messages
 
 
@@ -60,7 +61,7 @@ def meaning_of(
         if _occurs(connection, whole, query.root):
             return Meant(query=Query(text, as_text), reading="text", ahead=whole, note=_note(query.root))
         if _refuses(query.root):
-            note = f"no message has the text as it was typed; as a query it is: {spelled(query.root)}"
+            note = f"no message has the text as it was typed; as a query it is: {spelled(query.root)[:LONGEST_SPELLED]}"
     return Meant(query=query, ahead=_ahead(query, typed), may_widen=reading is None, note=note)
 
 
@@ -110,7 +111,10 @@ def _note(root: Node | None) -> str:
     said = "these have the text as it was typed"
     if root is None:
         return f"{said}; it is not a valid query"
-    return f"{said}; as a query it would be: {spelled(root)}" + ("" if _refuses(root) else " (reading: query)")
+    other = spelled(root)
+    if len(other) > LONGEST_SPELLED:
+        return f"{said}; as a query it would mean something else (reading: query)"
+    return f"{said}; as a query it would be: {other}" + ("" if _refuses(root) else " (reading: query)")
 
 
 def _refuses(root: Node) -> bool:

@@ -136,6 +136,16 @@ def test_a_search_hit_can_be_opened_in_the_conversation(archive: Path) -> None:
     assert "find the first one by **bisection**" in window["text"]
 
 
+def test_a_search_says_how_it_read_the_query_and_takes_a_reading(archive: Path) -> None:
+    question = answer(archive, "search", query="why is the tide lookup slow")
+    assert (question["reading"], question["hits"][0]["conversation"]) == ("query", LOOKUP)
+    assert any("widened" in remark for remark in question["remarks"])
+
+    strict = answer(archive, "search", query="why is the tide lookup slow", reading="query")
+    assert (strict["reading"], strict["hits"]) == ("query", [])
+    assert answer(archive, "search", query="tide -v", reading="text")["reading"] == "text"
+
+
 def test_a_search_continues_on_the_next_page(archive: Path) -> None:
     pages = [answer(archive, "search", query="tide", limit=5, per_conversation=50)]
     while (offset := pages[-1].get("next_offset")) is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -226,3 +228,13 @@ def test_failed_calls_and_commands_with_an_error_are_counted_apart(
     for listed in (live, stored):
         assert (listed["tool_calls"], listed["failed_calls"], listed["command_errors"]) == (3, 1, 2)
         assert "errors" not in listed
+
+
+def test_a_list_as_csv_has_the_fields_of_json(home: Home) -> None:
+    listed = json.loads(run("list", "--root", home.root, "--json").out)
+    rows = list(csv.DictReader(io.StringIO(run("list", "--root", home.root, "--csv").out)))
+
+    assert [row["id"] for row in rows] == [each["id"] for each in listed]
+    assert list(rows[0]) == list(listed[0])
+    assert [row["started_at"] for row in rows] == [each["started_at"] for each in listed]
+    assert run("list", "--root", home.root, "--csv", "--json").code == 2

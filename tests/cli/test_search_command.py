@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import subprocess
@@ -51,7 +53,7 @@ def test_hits_are_listed_below_their_conversation_with_the_turn_to_open() -> Non
 def test_several_arguments_are_one_query() -> None:
     assert found("tide", "file") == [(ONE, 0)]
     assert found("tide file") == [(ONE, 0)]
-    assert found("tide", "beds") == []
+    assert found("tide", "AND", "beds") == []
     assert {place for place, _ in found("harbour", "OR", "beds")} == {ONE, TWO}
     assert found('"the tide"') == [(ONE, 0)]
     assert found("the", "workspace:garden-planner", "role:user") == [(TWO, 0)]
@@ -206,3 +208,34 @@ except SystemExit as end:
     assert code == "0"
     assert not set(loaded) & {"rich", "copilog.ingest", "copilog.sources", "copilog.identity", "copilog.render", "yaml"}
     assert json.dumps(sorted(loaded)).count("copilog.sources") == 0
+
+
+def test_words_with_a_dash_need_no_quotes_but_a_misspelt_option_is_refused() -> None:
+    outcome = run("search", "--json", "tide", "-file")
+
+    assert outcome.json["query"] == "tide -file"
+    assert outcome.json["reading"] == "query"
+    assert run("search", "tide", "--newst").code == 2
+    assert run("search", "--json", "--", "--newest").json["query"] == "--newest"
+
+
+def test_the_reading_can_be_stated() -> None:
+    assert run("search", "--json", "--reading", "text", "tide OR harbour").json["reading"] == "text"
+    assert run("search", "--reading", "query", "tide", "beds").err == "no hits\n"
+
+
+def test_a_widened_search_says_so() -> None:
+    outcome = run("search", "tide", "beds")
+
+    assert outcome.code == 0
+    assert "the search was widened" in outcome.err
+
+
+def test_hits_as_csv_have_the_fields_of_json() -> None:
+    [group] = run("search", "--json", "harbour").json["groups"]
+    rows = list(csv.DictReader(io.StringIO(run("search", "--csv", "harbour").out)))
+
+    assert [row["id"] for row in rows] == [hit["id"] for hit in group["hits"]]
+    assert list(rows[0]) == list(group["hits"][0])
+    assert run("search", "--csv", "nowhere").out.startswith("id,conversation,title")
+    assert run("search", "--csv", "--json", "harbour").code == 2

@@ -235,7 +235,7 @@ def test_an_archive_can_be_empty(tmp_path: Path) -> None:
 
 def test_a_search_gets_the_filters_that_it_supports(archive: Archive) -> None:
     wanted = selected(archive, query="seeds OR storms", model="=gpt-5", label="to do", tool="read_file", starred=True)
-    query = wanted.query_with_filters()
+    query = wanted.query_with_filters().query
     assert query.text == "seeds OR storms"
     assert query.root == And(
         (

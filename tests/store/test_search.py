@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copilog.store import conditions
+from copilog.store import conditions, plans
 from copilog.store import search as search_module
 from copilog.store.query import QueryError, Text, parse
 from copilog.store.search import Hit, SearchResult, search
@@ -210,7 +210,7 @@ def test_counts_are_exact_or_marked_as_lower_bounds(archive: sqlite3.Connection)
 
 
 def test_of_very_many_matches_titles_and_the_last_stored_are_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_module, "MOST_RANKED", 5)
+    monkeypatch.setattr(plans, "MOST_RANKED", 5)
     all_made_up = [made_up(number, *[user("tide")] * 3) for number in range(20)]
     all_made_up[2].title = "Tide"
     with closing(archive_of(all_made_up)) as archive:

@@ -368,7 +368,7 @@ def expected(made_up_query: MadeUpQuery) -> set[tuple[str, int]]:
 @settings(max_examples=1000)
 @given(queries())
 def test_a_search_agrees_with_checking_every_row(archive: sqlite3.Connection, made_up_query: MadeUpQuery) -> None:
-    result = search(archive, made_up_query.text, limit=10_000)
+    result = search(archive, made_up_query.text, reading="query", limit=10_000)
 
     assert {(hit.conversation, hit.position) for hit in result.hits} == expected(made_up_query)
     assert result.total == len(result.hits)
@@ -384,7 +384,7 @@ def test_a_regular_expression_is_a_further_condition_of_the_query(
         [made_up_query, MadeUpQuery("", in_texts(lambda text: bool(compiled.search(text)), None), MESSAGE)], " "
     )
 
-    result = search(archive, made_up_query.text, regex=pattern, limit=10_000, order="newest")
+    result = search(archive, made_up_query.text, reading="query", regex=pattern, limit=10_000, order="newest")
 
     assert {(hit.conversation, hit.position) for hit in result.hits} == expected(both)
 

@@ -164,7 +164,7 @@ def test_a_long_search_comes_in_pages_too(client_of: Callable[[Path], TestClient
 def test_one_conversation_with_many_hits_does_not_hide_the_others(
     client_of: Callable[[Path], TestClient], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("copilog.store.search.MOST_RANKED", 20)
+    monkeypatch.setattr("copilog.store.plans.MOST_RANKED", 20)
     with Archive(tmp_path / "archive.db", write=True) as archive:
         for number in range(5):
             archive.put(entry(f"n{number}", ("the tide", "yes"), title=f"Short {number}"), str(number))

@@ -27,6 +27,7 @@ GROUPS = {
     },
     "Search": {
         "search": ("copilog.cli.search", "Search all conversations for words, phrases and code."),
+        "similar": ("copilog.cli.similar", "List the conversations that are related to one, or to a text."),
         "blame": ("copilog.cli.blame:blame", "Find the conversations that edited a file or a line."),
         "commit": ("copilog.cli.blame:commit", "Find the conversations that wrote the lines of a commit."),
     },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -12,7 +12,9 @@ import msgspec
 from copilog.cli.archives import finish_with, fresh_archive, reads_archive_or_disk, searched_archive
 from copilog.cli.common import (
     COUNT,
+    CsvCommand,
     Settings,
+    csv_option,
     finish,
     folder_name,
     json_option,
@@ -46,11 +48,13 @@ ARCHIVE_FIELDS = ("messages", "is_starred", "labels", "note", "stored_at", "gone
 
 @click.command(
     "list",
+    cls=CsvCommand,
     epilog="""\b
 Examples:
   copilog list
   copilog list --workspace tide-tables --since 30d
   copilog list --model gpt-5 --mode agent --long
+  copilog list --all --csv > conversations.csv
   copilog list --json | jq '.[].title'""",
 )
 @click.option(
@@ -62,6 +66,7 @@ Examples:
 )
 @click.option("-a", "--all", "show_all", is_flag=True, help="List all conversations, including empty ones.")
 @click.option("-l", "--long", "in_full", is_flag=True, help="Show turns, tools, edits and models of each conversation.")
+@csv_option("Print the list as CSV.")
 @json_option
 @strict_option
 @pass_settings
@@ -73,6 +78,7 @@ def command(
     limit: int | None,
     show_all: bool,
     in_full: bool,
+    as_csv: str | None,
     as_json: bool,
     strict: bool | None,
     selection: Selection,
@@ -88,6 +94,8 @@ def command(
     """
     if settings.reads_disk() and (selection.starred or selection.label):
         raise UsageError("--starred and --label need the archive, and cannot be used with --live, --root or --sample")
+    if as_json and as_csv:
+        raise click.UsageError("give either --json or --csv, not both")
     report = Report()
     opened = fresh_archive if selection == Selection() else searched_archive
     with opened(settings, report) as archive:
@@ -100,10 +108,12 @@ def command(
         empty = sum(bool(summary.is_empty) for summary in summaries)
         if not show_all:
             summaries = [summary for summary in summaries if not summary.is_empty]
-        most = limit or (len(summaries) if show_all or as_json else settings.config.list_limit.value)
+        most = limit or (len(summaries) if show_all or as_json or as_csv else settings.config.list_limit.value)
         shown = summaries[:most]
         if as_json:
-            _print_json(shown)
+            print_json([dict(zip(_names_of(summary), _values_of(summary), strict=True)) for summary in shown])
+        elif as_csv:
+            _print_csv(shown, archive is not None, for_excel=as_csv == "excel")
         else:
             _print_table(settings, shown, in_full or selection.model is not None or selection.mode is not None)
         what = _print_summary(len(shown), len(summaries), 0 if show_all else empty, histories)
@@ -112,18 +122,28 @@ def command(
         return finish_with(settings, archive, report, strict, what)
 
 
-def _print_json(summaries: Sequence[Summary | Archived]) -> None:
+def _print_csv(summaries: Sequence[Summary | Archived], is_of_archive: bool, *, for_excel: bool) -> None:
+    from copilog.cli.tables import print_csv_lines
+
+    names = _names_of(summaries[0]) if summaries else _fields(is_of_archive)
+    rows = msgspec.to_builtins([_values_of(summary) for summary in summaries])
+    print_csv_lines(names, rows, for_excel=for_excel)
+
+
+def _names_of(summary: Summary | Archived) -> tuple[str, ...]:
+    return _fields(isinstance(summary, Archived))
+
+
+def _fields(is_of_archive: bool) -> tuple[str, ...]:
     from copilog.summaries import Summary
 
     fields = Summary.__struct_fields__
-    rows = [
-        {
-            name: getattr(summary, name, False)  # read from the archive: `from_index` does not apply
-            for name in (fields if isinstance(summary, Summary) else (*fields, *ARCHIVE_FIELDS))
-        }
-        for summary in summaries
-    ]
-    print_json(rows)
+    return (*fields, *ARCHIVE_FIELDS) if is_of_archive else fields
+
+
+def _values_of(summary: Summary | Archived) -> list[Any]:
+    """Return the values of a line; `from_index` does not apply to what is read from the archive."""
+    return [getattr(summary, name, False) for name in _names_of(summary)]
 
 
 def _print_summary(shown: int, matching: int, hidden: int, histories: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import click
@@ -12,7 +13,9 @@ from copilog.cli.archives import reads_archive, searched_archive
 from copilog.cli.common import (
     COUNT,
     OFFSET,
+    CsvCommand,
     Settings,
+    csv_option,
     folder_name,
     json_option,
     one_line,
@@ -29,22 +32,44 @@ from copilog.store.query import QueryError
 from copilog.store.selection import UnknownName
 
 if TYPE_CHECKING:
+    from copilog.store.reading import Reading
     from copilog.store.search import Group, Hit, SearchResult
 
+READINGS = ("text", "query")
 FOUND, FOUND_NOTHING, NO_QUERY = 0, 1, 2  # exit codes
 LONGEST_REASON = 300
+NEAR_ENOUGH = 0.75  # to an option: it is misspelt
 SHOWN_BEFORE, SHOWN_AFTER = 60, 40  # of a query, around the error
 _SPACE = re.compile(r"\s+")
 
 
+class SearchCommand(CsvCommand):
+    """A command whose words may begin with a dash, as in `copilog search rm -rf`; options near its own are refused."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        known = [name for parameter in self.get_params(ctx) for name in (*parameter.opts, *parameter.secondary_opts)]
+        for argument in args:
+            if argument == "--":
+                break
+            name = argument.partition("=")[0]
+            near = get_close_matches(name, known, 3, NEAR_ENOUGH) if name.startswith("--") else []
+            if near and name not in known:
+                raise click.NoSuchOption(name, possibilities=near, ctx=ctx)
+        return super().parse_args(ctx, args)
+
+
 @click.command(
     "search",
+    cls=SearchCommand,
+    context_settings={"ignore_unknown_options": True},
     epilog="""\b
 Examples:
   copilog search tide table
   copilog search '"flaky test" workspace:tide-tables after:30d'
   copilog search 'parse* AND NOT role:tool' --newest
   copilog search "'self.cache[key]'" --json
+  copilog search rm -rf
+  copilog search why is the tide lookup slow
   copilog search --regex 'TODO\\(\\w+\\)' file:forecast.py""",
 )
 @click.argument("query", nargs=-1, metavar="QUERY...")
@@ -52,7 +77,13 @@ Examples:
 @click.option("--newest", is_flag=True, help="Print the newest hits first, instead of the best matches.")
 @click.option("-n", "--limit", metavar="N", type=COUNT, default=50, show_default=True, help="The most hits to print.")
 @click.option("--offset", type=OFFSET, default=0, metavar="N", help="Skip the first N hits.")
+@click.option(
+    "--reading",
+    type=click.Choice(READINGS),
+    help="Take the query as the text that was typed, or as a query. Default: text if some message has it.",
+)
 @utc_option
+@csv_option("Print the hits as CSV.")
 @json_option
 @pass_settings
 @reads_archive
@@ -64,27 +95,36 @@ def command(
     newest: bool,
     limit: int,
     offset: int,
+    reading: Reading | None,
     utc: bool,
+    as_csv: str | None,
     as_json: bool,
 ) -> int:
     """Search all conversations for words, phrases and code.
 
-    A message matches if it contains all words of the query. A query may also contain "a phrase" in double quotes,
-    'exact text' in single quotes, begin* for words with this beginning, AND, OR, NOT, parentheses, and fields:
-    workspace:, model:, tool:, file:, role:, agent:, skill:, mode:, source:, title:, has:error, has:edit, since:,
-    until:. Your shell removes quotes: write another pair around the query, as in the examples.
+    A message matches if it contains all words of the query. Where few messages do, conversations with some of the
+    words follow, so that a question finds its conversation; +word and "quotes" insist. What was pasted finds itself:
+    if some message has exactly what you typed, such as `rm -rf`, that is what is found.
+
+    A query may also contain "a phrase" in double quotes, 'exact text' in single quotes, begin* for words with this
+    beginning, AND, OR, NOT or -word, parentheses, and fields: workspace:, model:, tool:, file:, role:, agent:, skill:,
+    mode:, source:, title:, has:error, has:edit, since:, until:. Your shell removes quotes: write another pair around
+    the query, as in the examples.
 
     The archive is updated, then searched; with --root or --sample, those files are searched instead. The exit code is
     0 if there are hits, 1 if there are none, and 2 if the query is invalid or names something that no conversation
     has.
     """
+    if as_json and as_csv:
+        raise click.UsageError("give either --json or --csv, not both")
     text = " ".join(query)
     if not text.strip() and not regex:
         raise click.UsageError("nothing to search for; use `copilog search WORDS`, or --regex PATTERN")
     try:
         with searched_archive(settings, Report()) as archive:
             order = "newest" if newest else "rank"
-            result = archive.search(text, limit=limit, offset=offset, regex=regex, order=order, utc=utc)
+            options = {"regex": regex, "order": order, "utc": utc, "reading": reading}
+            result = archive.search(text, limit=limit, offset=offset, **options)
     except QueryError as error:
         if as_json:
             _print_fault(error, text)
@@ -97,11 +137,13 @@ def command(
         raise
     if as_json:
         _print_json(result)
+    elif as_csv:
+        _print_csv(result, for_excel=as_csv == "excel")
     else:
         _print(result, in_colour=settings.in_color())
     click.echo(_summary_line(result, offset), err=True)
     for note in result.notes:
-        click.echo(note, err=True)
+        click.echo(printable(note), err=True)
     return FOUND if result.total else FOUND_NOTHING
 
 
@@ -129,6 +171,14 @@ def _print_json(result: SearchResult) -> None:
     document = {name: value for name, value in msgspec.structs.asdict(result).items() if name != "hits"}
     document["groups"] = result.groups()
     print_json(document)
+
+
+def _print_csv(result: SearchResult, *, for_excel: bool) -> None:
+    from copilog.cli.tables import print_csv_lines
+    from copilog.store.search import Hit
+
+    names = Hit.__struct_fields__
+    print_csv_lines(names, [[getattr(hit, name) for name in names] for hit in result.hits], for_excel=for_excel)
 
 
 # --- as text ----------------------------------------------------------------------------------------------------

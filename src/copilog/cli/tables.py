@@ -110,20 +110,24 @@ def print_figures(settings: Settings, figures: Sequence[tuple[str, object]]) -> 
 
 
 def print_csv(rows: Sequence[msgspec.Struct], *, for_excel: bool = False) -> None:
-    """Print the rows below a line of names; lists and dictionaries are JSON.
+    """Print the rows below a line of names; lists and dictionaries are JSON."""
+    if rows:
+        names = rows[0].__struct_fields__
+        print_csv_lines(names, [[getattr(row, name) for name in names] for row in rows], for_excel=for_excel)
+
+
+def print_csv_lines(names: Sequence[str], rows: Sequence[Sequence[Any]], *, for_excel: bool = False) -> None:
+    """Print values below a line of names, even if there are none.
 
     Excel takes a file for UTF-8 only if it begins with a byte order mark, and ends lines with CR LF.
     """
     import csv
     import io
 
-    if not rows:
-        return
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n" if for_excel else "\n")
-    writer.writerow(rows[0].__struct_fields__)
-    for row in rows:
-        writer.writerow([_csv_value(getattr(row, name)) for name in row.__struct_fields__])
+    writer.writerow(names)
+    writer.writerows([_csv_value(value) for value in row] for row in rows)
     click.echo(text.getvalue().encode("utf-8-sig") if for_excel else text.getvalue(), nl=False)
 
 

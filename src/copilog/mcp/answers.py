@@ -38,6 +38,7 @@ class SearchAnswer(Answer):
     """Matching messages, best first."""
 
     query: str
+    reading: str = Field(description="text: the hits have the query as it was typed; query: it was read as a query.")
     total: int = Field(description="How many messages match in all conversations.")
     total_is_exact: bool = Field(description="False if this is only a lower bound.")
     hits: list[Hit]

@@ -33,6 +33,7 @@ from copilog.view.wording import counted
 from copilog.writers.mcp_text import one_line, plain
 
 if TYPE_CHECKING:
+    from copilog.store.reading import Reading
     from copilog.store.search import Hit as Match
     from copilog.store.summary import Summary
 
@@ -76,16 +77,20 @@ class Start:
 # --- searching and listing ----------------------------------------------------------------------------------------
 
 
-def search(archive: Archive, query: str, limit: int, offset: int, per_conversation: int) -> SearchAnswer:
+def search(
+    archive: Archive, query: str, limit: int, offset: int, per_conversation: int, reading: Reading | None = None
+) -> SearchAnswer:
     """Return the best matching messages, at most some of each conversation."""
-    found = archive.search(query, limit=limit + 1, offset=offset, per_conversation=per_conversation)
+    most = {"limit": limit + 1, "offset": offset, "per_conversation": per_conversation}
+    found = archive.search(query, reading=reading, **most)
     return SearchAnswer(
         query=plain(query),
+        reading=found.reading,
         total=found.total,
         total_is_exact=found.total_is_exact,
         hits=[_hit_of(match) for match in found.hits[:limit]],
         next_offset=offset + limit if len(found.hits) > limit else None,
-        remarks=found.notes,
+        remarks=[one_line(note, LONGEST_SNIPPET) for note in found.notes],
     )
 
 

@@ -24,6 +24,7 @@ from copilog.mcp.refreshing import Refresher
 from copilog.mcp.window import ToolResults
 from copilog.redaction import Redactor
 from copilog.store.archive import Archive
+from copilog.store.reading import Reading
 from copilog.store.selection import FLAGS, NAME_FIELDS, selection_of
 from copilog.writers.mcp_text import plain
 
@@ -138,9 +139,10 @@ def _add_search(server: MCPServer[Any], desk: Desk) -> None:
             Field(
                 min_length=1,
                 max_length=1000,
-                description="Words (all must occur), \"phrases\", prefixes*, 'exact text' for code and punctuation, "
-                "AND, OR, NOT, parentheses, and fields with a value right after them: workspace: file: tool: model: "
-                "mode: agent: skill: source: role: has:error has:edit since:30d until:2026-03-01",
+                description="A question, or words (messages with all come first), \"phrases\", prefixes*, 'exact text' "
+                "for code and punctuation, AND, OR, NOT, parentheses, and fields with a value right after them: "
+                "workspace: file: tool: model: mode: agent: skill: source: role: has:error has:edit since:30d "
+                "until:2026-03-01",
             ),
         ],
         limit: Annotated[int, Field(ge=1, le=questions.MOST_HITS, description="The maximum number of hits.")] = 10,
@@ -148,12 +150,18 @@ def _add_search(server: MCPServer[Any], desk: Desk) -> None:
         per_conversation: Annotated[
             int, Field(ge=1, le=questions.MOST_HITS, description="The maximum number of hits per conversation.")
         ] = 3,
+        reading: Annotated[
+            Reading | None,
+            Field(description="Take the query as text or as a query. Without it, as text if a message has it."),
+        ] = None,
     ) -> Annotated[CallToolResult, SearchAnswer]:
         """Search the text of all earlier conversations: prompts, answers, thinking, tool arguments and results, file
         paths and titles. Returns the best matching messages with a snippet and their position; read more of one with
         read_conversation(id=conversation, around=message). Example: `migration "foreign key" workspace:shop after:90d`.
         """
-        return _tool_result(desk.ask(lambda archive: questions.search(archive, query, limit, offset, per_conversation)))
+        return _tool_result(
+            desk.ask(lambda archive: questions.search(archive, query, limit, offset, per_conversation, reading))
+        )
 
     _add(server, search, "Search earlier conversations")
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from copilog.store.entries import Entry
     from copilog.store.ledgers import Problem, StoredLedger
     from copilog.store.search import SearchResult
+    from copilog.store.similar import Similar
     from copilog.store.writing import Outcome
 
 SHOWN_IDS = 5  # examples to show for an ambiguous id
@@ -211,6 +212,20 @@ class Archive:
         if self.is_writable and self.has_pending():
             self.index_pending()
         return search(self.connection, query, **options)
+
+    def similar(self, wanted: str, *, limit: int = 10) -> builtins.list[Similar]:
+        """Return the conversations related to one, by its id or a unique prefix of it, or else to a text."""
+        from copilog.store.similar import similar_to, similar_to_text
+
+        if self.is_writable and self.has_pending():
+            self.index_pending()
+        try:
+            conversation_id = self.find_id(wanted)
+        except UsageError:
+            if _ids_like(self.connection, wanted):  # several
+                raise
+            return similar_to_text(self.connection, wanted, limit)
+        return similar_to(self.connection, conversation_id, limit)
 
     def problems(self, **filters: Any) -> builtins.list[Problem]:
         """Return the diagnostics of files; filter by path, source, level, code, include_gone, limit."""

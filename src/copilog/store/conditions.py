@@ -31,7 +31,7 @@ from copilog.store.selection import (
     names_meant,
     raise_unknown,
 )
-from copilog.store.substrings import NOTHING, Match, literals_of, match_for_substring, match_for_words
+from copilog.store.substrings import NOTHING, Match, literals_of, match_for_substring, match_for_whole, match_for_words
 
 REGEX_FLAGS = re.IGNORECASE | re.MULTILINE
 
@@ -172,6 +172,8 @@ class Conditions:
             words = match_for_words(node.value, node.column, is_prefix=node.is_prefix)
             if words is not None:
                 return words
+        if node.is_whole:
+            return match_for_whole(node.value, node.column)
         if not self.can_look_up:
             return None
         if node.kind != "regex":

@@ -2,8 +2,9 @@
 
     alternatives = conjunction ("OR" conjunction)*
     conjunction  = negation ("AND"? negation)*
-    negation     = ("NOT" | "-")? (group | text | field)
+    negation     = ("NOT" | "-" | "+")? (group | text | field)
 
+A `+` changes no meaning here: it and quotes keep a word when a search is widened.
 A query that does not parse raises QueryError, which says what is wrong, where, and the nearest query that does parse.
 Each fault has a correction of the text; corrections are applied until the query parses.
 """
@@ -39,6 +40,7 @@ class Text(msgspec.Struct, frozen=True, tag="text"):
     value: str
     is_prefix: bool = False  # the last word is a prefix
     column: str | None = None  # column of the full-text index; None for any
+    is_whole: bool = False  # exact text that neither begins nor ends within a word
 
 
 class Field(msgspec.Struct, frozen=True, tag="field"):
@@ -70,6 +72,8 @@ class Query(msgspec.Struct, frozen=True):
 
     text: str
     root: Node
+    loose: tuple[Text, ...] = ()  # words without quotes, + or operators: a widened search finds some of them
+    is_explicit: bool = False  # whether it has an operator in capitals or a field: no other text looks like that
 
 
 class QueryError(UsageError):
@@ -87,8 +91,11 @@ def parse(text: str, now: datetime | None = None, zone: tzinfo | None = None) ->
     """Parse a text as a query. Dates such as `7d` count from `now`, in a time zone."""
     text = replace_lone_surrogates(text)  # a terminal may pass any bytes
     clock = partial(period_of, now=now or datetime.now(UTC), zone=zone)
+    parser = _Parser(text, clock)
     try:
-        return Query(text, _Parser(text, clock).parse())
+        root = parser.parse()
+        loose = tuple(dict.fromkeys(parser.loose)) if isinstance(root, And) else ()
+        return Query(text, root, () if parser.has_operator else loose, parser.has_operator or parser.has_field)
     except _Fault as fault:
         raise QueryError(fault.reason, fault.position, _mended(fault, text, clock)) from None
 
@@ -129,6 +136,7 @@ def _only_words(text: str) -> str | None:
 _OPERATOR = re.compile(r"(AND|OR|NOT)(?=[\s()]|$)")
 _FIELD = re.compile(r"([A-Za-z]+):")
 _NEGATED = re.compile(r"""-(?=[^\W_]|["'(~/_])""")
+_INSISTED = re.compile(r"""\+(?=[^\W_]|["'(~/_])""")
 # A slash inside must be escaped, so that a path such as /home/ana is not a regular expression.
 _REGEX = re.compile(r"/((?:[^/\\\n]|\\.)+)/(?=[\s)]|$)")
 _QUOTED = {'"': re.compile(r'"((?:[^"]|"")*)"(\*?)'), "'": re.compile(r"'((?:[^']|'')*)'(\*?)")}
@@ -148,6 +156,9 @@ class _Parser:
         self.depth = 0
         self.conditions = 0
         self.empty_value = "", 0, 0  # the field, and where its last empty value begins and ends
+        self.loose: list[Text] = []
+        self.has_operator = False
+        self.has_field = False
 
     def parse(self) -> Node:
         if not self.text.replace("\0", " ").strip():
@@ -167,6 +178,7 @@ class _Parser:
         items = [self.conjunction(field)]
         while self.operator() == "OR":
             self.at += 2
+            self.has_operator = True
             items.append(self.conjunction(field))
         items = [item for item in items if item != NO_CONDITION]
         return items[0] if len(items) == 1 else Or(tuple(items)) if items else NO_CONDITION
@@ -177,6 +189,7 @@ class _Parser:
             operator = self.operator()
             if operator == "AND" and items:
                 self.at += 3
+                self.has_operator = True
                 items.append(self.negation(field))
             elif items and (operator == "OR" or self.is_at_end()):
                 break
@@ -190,6 +203,7 @@ class _Parser:
         start = self.at
         if operator == "NOT":
             self.at += 3
+            self.has_operator = True
             self.skip_spaces()
             if self.is_at_end() or self.operator() in ("AND", "OR"):
                 self.fail("NOT has nothing after it", start, self.without(start, self.at))
@@ -201,7 +215,14 @@ class _Parser:
         if _NEGATED.match(self.text, self.at):
             self.at += 1
             return _negated(self.item(field))
-        return self.item(field)
+        if _INSISTED.match(self.text, self.at):
+            self.at += 1
+            return self.item(field)
+        is_bare = self.depth == 0 and not self.text.startswith(('"', "'"), self.at)
+        node = self.item(field)
+        if is_bare and isinstance(node, Text) and node.kind != "regex" and not node.column and _has_words(node.value):
+            self.loose.append(node)
+        return node
 
     def fail_without_right_side(self) -> NoReturn:
         """Fail at the end, or at a closing parenthesis, where a condition is needed."""
@@ -242,7 +263,8 @@ class _Parser:
         if self.conditions > MOST_CONDITIONS:
             self.fail(f"the query has more than {MOST_CONDITIONS} conditions", self.at, _only_words(self.text))
         named = _FIELD.match(self.text, self.at)
-        if named and named[1].lower() in NAMES:
+        is_address = named is not None and self.text.startswith("//", named.end())
+        if named and not is_address and named[1].lower() in NAMES:
             return self.field(named)
         if named and not self.text.startswith((":", "/", "\\"), named.end()):
             near = _nearest_field(named[1].lower())
@@ -257,6 +279,7 @@ class _Parser:
     def field(self, named: re.Match[str]) -> Node:
         name = named[1].lower()
         self.at = named.end()
+        self.has_field = True
         if self.text.startswith("(", self.at):
             return self.group(name)
         self.skip_spaces()

@@ -1,8 +1,7 @@
 """Search the archive: return the best messages that match a query.
 
-The full-text index drives the search if the query allows it; other conditions are checked on each row that it
-finds. Otherwise all messages are read, newest conversations first, and a note says so. Of very many matches
-only titles and those stored last are ranked, as ranking reads more of the index than matching.
+What the query means is decided first (`reading`), then it is run (`plans`); where few messages have all its words,
+conversations with some of them follow (`widening`).
 """
 
 from __future__ import annotations
@@ -11,48 +10,24 @@ import shlex
 import sqlite3
 from collections.abc import Iterable, Iterator
 from datetime import UTC
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import msgspec
 
-from copilog.store import frames
-from copilog.store.conditions import (
-    Conditions,
-    Sql,
-    functions_in,
-    is_counted_message,
-    leaves_of,
-    levels_of,
-    selects_empty,
-    selects_superseded,
-)
+from copilog.store import frames, plans
+from copilog.store.conditions import Conditions, functions_in
+from copilog.store.conversation_ranks import best_rows
 from copilog.store.indexing import has_pending
-from copilog.store.query import And, Node, Query, QueryError, Text, parse, regex_fault
+from copilog.store.plans import WEIGHTS, Found, Order, Plan
+from copilog.store.query import And, Query, QueryError, Text, regex_fault
+from copilog.store.reading import Meant, Reading, meaning_of, texts_in
 from copilog.store.schema import MESSAGE_BITS
+from copilog.store.selection import TOUCHED
 from copilog.store.snippets import Matcher, matchers_for, snippet_of
-from copilog.store.substrings import NOTHING, Match
+from copilog.store.widening import NOT_WIDENED, Widened, widened
 
-Order = Literal["rank", "newest"]
-
-MOST_RANKED = 3_000
-MOST_TITLES_RANKED = 1_000
-# The weight of a word in each column, in the order of the index.
-WEIGHTS = {"title": 10.0, "user": 5.0, "answer": 3.0, "thinking": 1.0, "arguments": 1.0, "result": 0.5, "paths": 2.0}
 BY_WEIGHT = tuple(sorted(WEIGHTS, key=lambda column: -WEIGHTS[column]))
 FIELD_NAMES = {"paths": "path"}
-
-_SCORE = f"-bm25(words, {', '.join(map(str, WEIGHTS.values()))})"
-_TOUCHED = "coalesce(c.updated_at, c.started_at)"
-_OF_CONVERSATION = f"m.rowid >= c.rowid << {MESSAGE_BITS} AND m.rowid < (c.rowid + 1) << {MESSAGE_BITS}"
-_IS_TITLE = (
-    f"m.rowid = (SELECT max(rowid) FROM message WHERE rowid < (c.rowid + 1) << {MESSAGE_BITS}) AND m.role = 'title'"  # noqa: S608
-)
-# The number of a row that the index found. The plus prevents SQLite from looking rows up by alternatives of a query
-# (`w.rowid IN (...) OR w.rowid IN (...)`): such a plan does not use the index for MATCH, and fails on its first row.
-_FOUND = "+w.rowid"
-_IS_FIRST_OF_TURN = (
-    "m.role <> 'title' AND NOT EXISTS (SELECT 1 FROM message AS b WHERE b.rowid = m.rowid - 1 AND b.turn IS m.turn)"
-)
 
 
 class Hit(msgspec.Struct, kw_only=True):
@@ -88,6 +63,8 @@ class SearchResult(msgspec.Struct, kw_only=True):
     """The hits of a search. Counts that are not exact are lower bounds."""
 
     query: str
+    reading: Reading = "query"  # text: the hits have the query as it was typed
+    widened: int = 0  # the last so many are of conversations that have some of the words
     hits: list[Hit]
     total: int  # messages
     total_is_exact: bool
@@ -125,7 +102,7 @@ class SearchResult(msgspec.Struct, kw_only=True):
 
 def search(
     connection: sqlite3.Connection,
-    query: str | Query,
+    query: str | Query | Meant,
     *,
     limit: int = 50,
     offset: int = 0,
@@ -133,192 +110,105 @@ def search(
     order: Order = "rank",
     per_conversation: int | None = None,
     utc: bool = False,
+    reading: Reading | None = None,
 ) -> SearchResult:
     """Find messages. `regex` is a further condition, or the only one if the query is empty; `utc` applies to dates.
 
     `per_conversation` is the maximum of hits of one conversation. A query that does not parse raises QueryError.
+    Without a `reading`, a query that some message has literally is text, and a search that finds little is widened.
     """
-    if isinstance(query, str) and query.strip():
-        query = parse(query, zone=UTC if utc else None)
-    text, root = _with_regex(query, regex)
+    if isinstance(query, str) and (query.strip() or regex is None):
+        query = meaning_of(connection, query, reading, UTC if utc else None)
+    meant = _with_regex(query, regex)
     is_behind = has_pending(connection)
-    plan = _Plan(root, Conditions(connection, can_look_up=not is_behind))
+    conditions = Conditions(connection, can_look_up=not is_behind)
+    plan = Plan(meant.query.root, conditions, meant.ahead)
     wanted = offset + limit
     if per_conversation is not None:
-        wanted = max(wanted, MOST_RANKED)
+        wanted = max(wanted, plans.MOST_RANKED)
     with functions_in(connection):
         found = plan.find(connection, order, wanted)
+        also = _widened(connection, meant, conditions, found)
+    found = _with_widened(connection, found, also)
     page = _page(found.rows, offset, limit, per_conversation)
-    matchers = matchers_for(leaf for leaf in leaves_of(root, only_wanted=True) if isinstance(leaf, Text))
+    matchers = matchers_for([*texts_in(meant.query.root), *(Text("words", form) for form in also.forms)])
     return SearchResult(
-        query=text,
+        query=meant.query.text,
+        reading=meant.reading,
+        widened=len(also.conversations),
         hits=list(_hits(connection, page, matchers)),
         total=found.total,
         total_is_exact=found.is_exact,
         conversations=len({row >> MESSAGE_BITS for row, _ in found.rows}),
         conversations_is_exact=found.total == len(found.rows) and found.is_exact,
         notes=[
+            *([meant.note] if meant.note else []),
+            *_notes_on(also, found),
             *plan.notes(),
             *(["some conversations are not in the index yet; `copilog scan` adds them"] if is_behind else []),
         ],
     )
 
 
-def conversations_with(connection: sqlite3.Connection, query: str | Query) -> list[int]:
+def conversations_with(connection: sqlite3.Connection, query: str | Query | Meant) -> list[int]:
     """Return the numbers of all conversations in which some message matches the query."""
-    root = (parse(query) if isinstance(query, str) else query).root
-    plan = _Plan(root, Conditions(connection, can_look_up=not has_pending(connection)))
+    meant = meaning_of(connection, query) if isinstance(query, str) else _with_regex(query, None)
+    conditions = Conditions(connection, can_look_up=not has_pending(connection))
     with functions_in(connection):
-        return plan.conversations(connection)
+        found = Plan(meant.query.root, conditions).conversations(connection)
+        also = widened(connection, meant, conditions, set(found))
+    return [*found, *(each.conversation for each in also.conversations)]
 
 
-def _with_regex(query: str | Query, regex: str | None) -> tuple[str, Node]:
+def _with_regex(query: str | Query | Meant, regex: str | None) -> Meant:
+    """Return the query with a further condition, which is the only one of an empty query."""
+    if isinstance(query, Query):
+        query = Meant(query=query)
     if regex is None:
-        query = parse(query) if isinstance(query, str) else query
-        return query.text, query.root
+        assert isinstance(query, Meant)
+        return query
     wrong = regex_fault(regex)
     if wrong is not None:
         raise QueryError(f"{regex} is not a valid regular expression: {wrong}")
     condition = Text("regex", regex)
-    if isinstance(query, str) and not query.strip():
-        return "", condition
-    query = parse(query) if isinstance(query, str) else query
-    return query.text, And((query.root, condition))
+    if isinstance(query, str):
+        return Meant(query=Query("", condition))
+    return query.with_root(And((query.query.root, condition)))
 
 
-def has_superseded(connection: sqlite3.Connection) -> bool:
-    """Return whether any turn in the archive is superseded."""
-    sql = "SELECT 1 FROM turn INDEXED BY turn_superseded WHERE superseded IS NOT NULL LIMIT 1"
-    return connection.execute(sql).fetchone() is not None
+# --- widening -------------------------------------------------------------------------------------------------------
 
 
-class Found(NamedTuple):
-    """Rows with their scores, best first, and the number of all matches."""
-
-    rows: list[tuple[int, float]]
-    total: int
-    is_exact: bool
+def _widened(connection: sqlite3.Connection, meant: Meant, conditions: Conditions, found: Found) -> Widened:
+    if not found.is_exact:
+        return NOT_WIDENED
+    return widened(connection, meant, conditions, {row >> MESSAGE_BITS for row, _ in found.rows})
 
 
-class _Plan:
-    """The execution of a query: driven by the full-text index, or by reading all conversations."""
+def _with_widened(connection: sqlite3.Connection, found: Found, also: Widened) -> Found:
+    """Return the hits and after them one of each further conversation, with scores below all others."""
+    if not also.conversations:
+        return found
+    rows = best_rows(connection, [each.conversation for each in also.conversations], also.words)
+    least = min((score for _, score in found.rows), default=1.0)
+    most = also.conversations[0].score
+    added = [
+        (row, 0.99 * least * each.score / most)
+        for row, each in zip(rows, also.conversations, strict=True)
+        if row is not None
+    ]
+    return Found([*found.rows, *added], found.total + len(added), found.is_exact)
 
-    def __init__(self, root: Node, conditions: Conditions) -> None:
-        self.root = root
-        self.levels = levels_of(root)
-        conditions.is_for_superseded = selects_superseded(root)
-        conditions.look_up_names(root)
-        self.match: Match | None = conditions.match(root)
-        # Conditions that the index cannot answer.
-        self.rest: Sql | None = conditions.rest(root, "m.rowid" if self.match is None else _FOUND)
-        self.leaves_out_superseded = has_superseded(conditions.connection) and not selects_superseded(root)
-        self.leaves_out_empty = not selects_empty(root)
 
-    def only_counted(self, row: str) -> str:
-        """Return SQL that leaves out superseded turns and empty conversations, unless the query selects them."""
-        empty = f" AND ({row} >> {MESSAGE_BITS}) NOT IN (SELECT rowid FROM conversation WHERE is_empty)"  # noqa: S608
-        counted = f" AND {is_counted_message(row)}" if self.leaves_out_superseded else ""
-        return counted + (empty if self.leaves_out_empty else "")
+def _notes_on(also: Widened, found: Found) -> list[str]:
+    if not also.conversations:
+        return []
+    exact = len(found.rows) - len(also.conversations)
+    have = f"only {exact:,} {'message has' if exact == 1 else 'messages have'}" if exact > 0 else "no message has"
+    return [f"{have} all of these words: the search was widened to conversations with some of them; +word insists"]
 
-    def notes(self) -> list[str]:
-        is_slow = any(isinstance(leaf, Text) and leaf.kind != "words" for leaf in leaves_of(self.root))
-        return (
-            ["the index cannot answer this query: texts were read one by one, newest first"]
-            if self.match is None and is_slow
-            else []
-        )
 
-    def find(self, connection: sqlite3.Connection, order: Order, wanted: int) -> Found:
-        if self.match is NOTHING:
-            return Found([], 0, True)
-        if self.match is None:
-            return self.read_all(connection, wanted)
-        if order == "newest":
-            return self.newest(connection, wanted)
-        return self.ranked(connection, max(wanted, MOST_RANKED))
-
-    def ranked(self, connection: sqlite3.Connection, most: int) -> Found:
-        assert self.match is not None
-        rows = self.scored(connection, self.match.text, most + 1)
-        is_exact = len(rows) <= most
-        if not is_exact:
-            rows = rows[:most] + self.scored(connection, f"{{title}} : ({self.match.text})", MOST_TITLES_RANKED)
-        best: dict[int, tuple[float, str]] = {}
-        for row, score, touched in rows:
-            if row not in best or score > best[row][0]:
-                best[row] = score, touched
-        ordered = sorted(best.items(), key=lambda item: (item[1], item[0] >> MESSAGE_BITS, -item[0]), reverse=True)
-        return self.counted(connection, [(row, score) for row, (score, _) in ordered], is_exact)
-
-    def scored(self, connection: sqlite3.Connection, match: str, most: int) -> list[tuple[int, float, str]]:
-        """Return rows from the last stored one backwards, with score and time."""
-        touched = f"(SELECT ifnull({_TOUCHED}, '') FROM conversation AS c WHERE c.rowid = w.rowid >> {MESSAGE_BITS})"  # noqa: S608
-        source, parameters = self.driven(match)
-        sql = f"SELECT w.rowid, {_SCORE}, {touched} FROM {source} ORDER BY w.rowid DESC LIMIT ?"  # noqa: S608
-        return connection.execute(sql, (*parameters, most)).fetchall()
-
-    def newest(self, connection: sqlite3.Connection, wanted: int) -> Found:
-        """Return rows of the conversations with the latest activity, in their order."""
-        assert self.match is not None
-        source, parameters = self.driven(
-            self.match.text, f"CROSS JOIN conversation AS c ON c.rowid = w.rowid >> {MESSAGE_BITS}"
-        )
-        sql = f"SELECT w.rowid FROM {source} ORDER BY {_TOUCHED} DESC, c.rowid DESC, w.rowid LIMIT ?"  # noqa: S608
-        rows = [(row, 0.0) for (row,) in connection.execute(sql, (*parameters, wanted + 1))]
-        return self.counted(connection, rows[:wanted], len(rows) <= wanted)
-
-    def read_all(self, connection: sqlite3.Connection, wanted: int) -> Found:
-        """Find matches without the index."""
-        source, parameters = self.undriven()
-        sql = f"SELECT m.rowid FROM {source} ORDER BY {_TOUCHED} DESC, c.rowid DESC, m.rowid LIMIT ?"  # noqa: S608
-        rows = [(row, 0.0) for (row,) in connection.execute(sql, (*parameters, wanted + 1))]
-        is_exact = len(rows) <= wanted
-        return Found(rows[:wanted], len(rows), is_exact)
-
-    def undriven(self) -> tuple[str, tuple[object, ...]]:
-        """Return the text after FROM for a query without the index, and its parameters.
-
-        A query without conditions on messages matches titles, or the first messages of turns.
-        """
-        assert self.rest is not None
-        join = _OF_CONVERSATION
-        if "message" not in self.levels:
-            join = f"{_OF_CONVERSATION} AND {_IS_FIRST_OF_TURN}" if "turn" in self.levels else _IS_TITLE
-        source = f"conversation AS c CROSS JOIN message AS m ON {join} WHERE {self.rest.text}"
-        source += self.only_counted("m.rowid")
-        return source, self.rest.parameters
-
-    def conversations(self, connection: sqlite3.Connection) -> list[int]:
-        if self.match is NOTHING:
-            return []
-        if self.match is None:
-            source, parameters = self.undriven()
-            sql = f"SELECT DISTINCT c.rowid FROM {source}"  # noqa: S608
-        else:
-            source, parameters = self.driven(self.match.text)
-            sql = f"SELECT DISTINCT w.rowid >> {MESSAGE_BITS} FROM {source}"  # noqa: S608
-        return [rowid for (rowid,) in connection.execute(sql, parameters)]
-
-    def driven(self, match: str, join: str = "") -> tuple[str, tuple[object, ...]]:
-        """Return the text after FROM for a query with the index, and its parameters."""
-        source = f"words AS w {join}"
-        if self.rest is None:
-            return f"{source} WHERE words MATCH ?{self.only_counted(_FOUND)}", (match,)
-        if "m." in self.rest.text:
-            source += " CROSS JOIN message AS m ON m.rowid = w.rowid"
-        where = f"words MATCH ? AND {self.rest.text}{self.only_counted(_FOUND)}"
-        return f"{source} WHERE {where}", (match, *self.rest.parameters)
-
-    def counted(self, connection: sqlite3.Connection, rows: list[tuple[int, float]], is_exact: bool) -> Found:
-        """Return rows with the number of all matches, if the index can count them."""
-        if is_exact:
-            return Found(rows, len(rows), True)
-        assert self.match is not None
-        if self.rest is not None:
-            return Found(rows, len(rows) + 1, False)
-        source, parameters = self.driven(self.match.text)
-        (total,) = connection.execute(f"SELECT count(*) FROM {source}", parameters).fetchone()  # noqa: S608
-        return Found(rows, total, True)
+# --- hits -----------------------------------------------------------------------------------------------------------
 
 
 def _page(
@@ -339,7 +229,7 @@ def _page(
 def _hits(connection: sqlite3.Connection, rows: Iterable[tuple[int, float]], matchers: list[Matcher]) -> Iterator[Hit]:
     columns = ", ".join(f"m.{column}" for column in BY_WEIGHT)
     sql = (
-        f"SELECT c.id, c.title, c.workspace, {_TOUCHED}, m.position, m.turn, m.role, t.superseded, {columns}"  # noqa: S608
+        f"SELECT c.id, c.title, c.workspace, {TOUCHED}, m.position, m.turn, m.role, t.superseded, {columns}"  # noqa: S608
         " FROM message AS m JOIN conversation AS c ON c.rowid = m.conversation"
         " LEFT JOIN turn AS t ON t.conversation = m.conversation AND t.position = m.turn WHERE m.rowid = ?"
     )

@@ -28,7 +28,7 @@ from copilog.store.times import text_of
 from copilog.text_cache import cached_by_text
 
 if TYPE_CHECKING:
-    from copilog.store.query import Query
+    from copilog.store.reading import Meant
 
 TOUCHED = "coalesce(c.updated_at, c.started_at)"
 MOST_NEAREST, MOST_LISTED = 3, 5  # names in a message
@@ -197,11 +197,15 @@ class Condition(NamedTuple):
 
 
 class Selected:
-    """The conditions of a selection. Raises QueryError if its query does not parse."""
+    """The conditions of a selection. Raises QueryError if its query does not parse.
 
-    def __init__(self, connection: sqlite3.Connection, selection: Selection) -> None:
+    `widens`: as in a search, conversations with some words of the query are selected if few have all.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, selection: Selection, *, widens: bool = False) -> None:
         self.connection = connection
         self.selection = selection
+        self.widens = widens
         self.found: list[int] = []  # the numbers of the conversations that match the query
         self.conditions = list(self._conditions())
 
@@ -229,10 +233,9 @@ class Selected:
         if wanted.text is not None:
             yield self._with_text(wanted.text)
         if wanted.query is not None and wanted.query.strip():
-            from copilog.store.query import parse
             from copilog.store.search import conversations_with
 
-            self.found = conversations_with(self.connection, parse(wanted.query, zone=wanted.zone))
+            self.found = conversations_with(self.connection, self.meant())
             yield Condition("query", "c.rowid IN (SELECT value FROM json_each(?))", (as_json(self.found),))
 
     def _with_text(self, text: str) -> Condition:
@@ -249,18 +252,25 @@ class Selected:
         text = " AND ".join([self.base, *(f"({condition.sql})" for condition in self.conditions)])
         return text, [value for condition in self.conditions for value in condition.parameters]
 
-    def query_with_filters(self) -> Query:
+    def meant(self) -> Meant:
+        """Return what the query means."""
+        from copilog.store.reading import meaning_of
+
+        assert self.selection.query is not None
+        meant = meaning_of(self.connection, self.selection.query, zone=self.selection.zone)
+        return meant if self.widens else msgspec.structs.replace(meant, may_widen=False)
+
+    def query_with_filters(self) -> Meant:
         """Return the query with the conditions that search supports too, so that it ranks few unselected messages."""
-        from copilog.store.query import And, Field, parse
+        from copilog.store.query import And, Field
 
         wanted = self.selection
-        assert wanted.query is not None
-        query = parse(wanted.query, zone=wanted.zone)
+        meant = self.meant()
         # In a search, the tool must be called in the same turn.
         names = {name: getattr(wanted, name) for name in NAME_FIELDS if name != "tool"}
         also = [Field(name, value) for name, value in names.items() if value is not None and value.strip()]
         also += [Field("is", name) for name in ("starred", "gone") if getattr(wanted, name)]
-        return msgspec.structs.replace(query, root=And((query.root, *also))) if also else query
+        return meant.with_root(And((meant.query.root, *also))) if also else meant
 
     @property
     def base(self) -> str:

@@ -63,6 +63,12 @@ def match_for_words(text: str, column: str | None, *, is_prefix: bool) -> Match 
     return Match(_in_column(_phrase(words, is_prefix=is_prefix), column), True) if words else None
 
 
+def match_for_whole(text: str, column: str | None) -> Match | None:
+    """Return a match for all messages that may contain a text as complete words; None if the text has no word."""
+    words = words_of(text).words
+    return Match(_in_column(_phrase(words, is_prefix=False), column), False) if words else None
+
+
 def match_for_substring(connection: sqlite3.Connection, text: str, column: str | None) -> Match | None:
     """Return a match for all messages that may contain a text; None if nothing in it can be looked up."""
     words, is_open_left, is_open_right = words_of(text)

@@ -16,8 +16,9 @@ from copilog.patterns import SlowPatternError
 from copilog.store.archive import Archive
 from copilog.store.facets import Facets, facets_of, tools_of
 from copilog.store.library import PAGE_ROWS, Row, rows_among, rows_of
+from copilog.store.plans import Order
 from copilog.store.query import QueryError
-from copilog.store.search import Hit, Order, search
+from copilog.store.search import Hit, search
 from copilog.store.selection import Selected, UnknownName
 from copilog.store.times import timestamp_from
 from copilog.web.filters import BEST, NEWEST, Filters, library_link, listed_by
@@ -193,10 +194,10 @@ def tools_view(archive: Archive, filters: Filters) -> FacetView:
 def _selected(archive: Archive, filters: Filters) -> tuple[Selected, list[str]]:
     """Return the selection. While the user types, the last word may be incomplete: match words that begin with it."""
     wanted = listed_by(filters)
-    selected = Selected(archive.connection, wanted)
+    selected = Selected(archive.connection, wanted, widens=True)
     if wanted.query is None or not _LAST_WORD.search(wanted.query):
         return selected, []
-    if selected.found:
+    if Selected(archive.connection, wanted).found:
         return selected, []
     begun = Selected(archive.connection, msgspec.structs.replace(wanted, query=f"{wanted.query}*"))
     if not begun.found:

@@ -13,6 +13,7 @@ from copilog.web.routes import (
     library,
     problems,
     review,
+    similar,
     timeline,
     trajectories,
 )
@@ -20,6 +21,7 @@ from copilog.web.routes import (
 ROUTES: list[BaseRoute] = [
     *library.routes,
     *conversation.routes,
+    *similar.routes,
     *timeline.routes,
     *dashboard.routes,
     *graph.routes,

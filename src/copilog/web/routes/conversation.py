@@ -29,6 +29,7 @@ from copilog.view.terminal_text import clean_line
 from copilog.view.turns import framed_outline, outline_of
 from copilog.view.wording import counted, span_text
 from copilog.web.find_in_conversation import find_in
+from copilog.web.routes.similar import similar_beside
 from copilog.web.viewer import page, viewer_of
 from copilog.writers.html.addresses import ServedAddresses, picture_type
 from copilog.writers.html.code import json_html
@@ -71,6 +72,8 @@ def _page(request: Request) -> Response:
         wanted=_number(request, "message"),
         turns=outline_page(conversation, turn, MANY_TURNS),
         about=None if first_row is None else panel_of(conversation, first_turn=first_row),
+        similar=[] if first_row is None else similar_beside(request, conversation.id),
+        similar_url=part_url("similar"),
         addresses=_addresses(request, conversation),
         panel_url=addresses.panel(0),
         number_of_turns=len(without_superseded(conversation).turns),
@@ -167,6 +170,8 @@ def _panel(request: Request) -> Response:
         "conversation_part.html",
         what="panel",
         panel_values=panel_of(conversation),
+        similar=similar_beside(request, conversation.id),
+        similar_url=f"/conversation/similar?{urlencode({'id': conversation.id})}",
         addresses=_addresses(request, conversation),
         summary=_summary(request, conversation),
     )

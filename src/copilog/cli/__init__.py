@@ -24,6 +24,7 @@ GROUPS = {
         "serve": ("copilog.cli.serve", "Read, search and measure conversations in the browser."),
         "list": ("copilog.cli.listing", "List conversations, newest first."),
         "show": ("copilog.cli.show", "Show one conversation."),
+        "diff": ("copilog.cli.diff", "Show what a conversation did to files, or write it as a patch."),
     },
     "Search": {
         "search": ("copilog.cli.search", "Search all conversations for words, phrases and code."),

@@ -25,6 +25,7 @@ GROUPS = {
         "list": ("copilog.cli.listing", "List conversations, newest first."),
         "show": ("copilog.cli.show", "Show one conversation."),
         "diff": ("copilog.cli.diff", "Show what a conversation did to files, or write it as a patch."),
+        "commands": ("copilog.cli.commands", "List the commands that conversations ran, and how they ended."),
     },
     "Search": {
         "search": ("copilog.cli.search", "Search all conversations for words, phrases and code."),

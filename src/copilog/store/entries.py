@@ -19,12 +19,14 @@ from copilog.derive.models import model_of_message
 from copilog.derive.outcomes import count_failures
 from copilog.derive.prompts import queued_keys
 from copilog.model import Conversation, Turn, title_of
-from copilog.store import details
+from copilog.store import details, touched
 from copilog.store.details import mode_of
 from copilog.store.documents import Chapter, document_of, without_half_characters
 from copilog.store.rows import (
+    CommandRow,
     ConversationRow,
     FileEditRow,
+    FileTouchRow,
     MessageRow,
     PromptShareRow,
     QueuedPromptRow,
@@ -60,6 +62,8 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     shares: list[PromptShareRow]
     relations: list[RelationRow]
     queued: list[QueuedPromptRow]
+    commands: list[CommandRow]
+    touches: list[FileTouchRow]
     text_bytes: int  # approximately, of all texts for the full-text index
 
 
@@ -95,6 +99,8 @@ def entry_of(conversation: Conversation) -> Entry:
         shares=list(details.share_rows(conversation)),
         relations=list(details.relation_rows(conversation)),
         queued=[QueuedPromptRow(position, key) for position, key in enumerate(queued_keys(conversation))],
+        commands=list(touched.command_rows(conversation, call_rows)),
+        touches=list(touched.touch_rows(conversation)),
         text_bytes=sum(map(len, filter(None, chain.from_iterable(texts)))),
     )
 

@@ -6,6 +6,8 @@ its position, so that all rows of a conversation are adjacent and can be deleted
 
 from __future__ import annotations
 
+from copilog.store.touched_tables import TOUCHED_TABLES
+
 APPLICATION_ID = 0x434F504C  # "COPL"
 MESSAGE_BITS = 20
 TOKENIZER = "unicode61 remove_diacritics 2"
@@ -14,17 +16,17 @@ TEXT_COLUMNS = ("title", "user", "answer", "thinking", "arguments", "result", "p
 # Tables with one row or more for a conversation, whose first column is its rowid.
 DETAIL_TABLES = (
     "turn", "tool_call", "file_edit", "token_usage", "skill", "trace", "spend", "prompt_share", "relation",
-    "queued_prompt",
+    "queued_prompt", "command", "file_touch",
 )  # fmt: skip
 # Version of the rows that `entries` makes. Rows of an earlier version are rebuilt from the document.
-ROWS_VERSION = 16
+ROWS_VERSION = 17
 # SQL for how a turn ends that was not answered.
 UNANSWERED = "('failed', 'cancelled')"
 UNNAMED = "(unnamed)"  # a sub-agent without a name
 # Views for users and data frames.
 VIEWS = (
     "conversations", "messages", "turns", "tool_calls", "file_edits", "usage", "spending", "prompt_shares", "skills",
-    "relations", "traces", "files", "problems",
+    "relations", "traces", "files", "problems", "commands", "file_touches",
 )  # fmt: skip
 
 # Each migration is applied once, in order, in a transaction. Never change a released one.
@@ -462,6 +464,7 @@ MIGRATIONS: tuple[str, ...] = (
     """
     ALTER TABLE turn ADD COLUMN answer_models TEXT;        -- JSON list: the models of its answers, not of sub-agents
     """,
+    TOUCHED_TABLES,
 )
 
 

@@ -21,6 +21,7 @@ from copilog.model import Attachment, Conversation, FileEdit, Range, ToolCall, T
 Action = Literal["read", "viewed", "searched", "found", "edited", "created", "deleted", "renamed", "attached", "named"]
 
 _MADE: dict[str, Action] = {"edit": "edited", "create": "created", "delete": "deleted", "rename": "renamed"}
+CHANGES = frozenset(_MADE.values())
 _BY_TOOL: dict[str, Action] = {
     **dict.fromkeys(("readfile", "readnotebookcelloutput", "getnotebooksummary", "copilotgetnotebooksummary"), "read"),
     **dict.fromkeys(("view", "viewimage", "listdirectory", "readproject", "showfile"), "viewed"),
@@ -64,13 +65,10 @@ def file_touches(conversation: Conversation) -> list[FileTouch]:
                 found += _of_result(part, position, message.turn, calls.get(part.call_id))
             elif type(part) is Attachment and part.place is not None and part.is_sent:
                 found += _of_attachment(part, position, message.turn)
-    told: dict[int | None, set[str]] = {}
-    for touch in found:
-        if touch.action in _MADE.values():
-            told.setdefault(touch.turn, set()).add(touch.path)
+    told = {(touch.turn, touch.path) for touch in found if touch.action in CHANGES}
     for change in total_changes(conversation.file_changes):
         path = change.path or change.uri
-        if not is_among(path, told.get(change.turn, ())):
+        if (change.turn, path) not in told:
             found.append(FileTouch(None, change.turn, None, path, _MADE[change.action], None))
     return list(dict.fromkeys(found))
 

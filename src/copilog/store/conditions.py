@@ -324,19 +324,19 @@ class Conditions:
         return Sql(f"({_TURN}) IN ({keys})", facts.parameters)
 
     def files(self, value: str) -> Sql:
-        """Return the turns that edited a file, or that name it."""
+        """Return the turns that touched a file, or that name it."""
         if "*" in value:
             text = Text("regex", _pattern_of_path(value), column="paths")
         else:
             text = Text("substring", value, column="paths")
-        edited = _test(text, "path")
+        touched = _test(text, "path")
         named = self.where_text(text, "m.rowid")
         # LIKE excludes most paths sooner than a regular expression.
         return Sql(
-            f"SELECT conversation, turn FROM file_edit WHERE {edited.text}"
+            f"SELECT conversation, turn FROM file_touch WHERE {touched.text}"
             " UNION ALL SELECT m.conversation, m.turn FROM message AS m"
             f" WHERE m.paths LIKE ? ESCAPE '\\' AND {named.text}",
-            (*edited.parameters, _like(value).replace("*", "%"), *named.parameters),
+            (*touched.parameters, _like(value).replace("*", "%"), *named.parameters),
         )
 
 

@@ -30,6 +30,7 @@ GROUPS = {
     "Search": {
         "search": ("copilog.cli.search", "Search all conversations for words, phrases and code."),
         "blame": ("copilog.cli.blame:blame", "Find the conversations that edited a file or a line."),
+        "why": ("copilog.cli.why", "Explain why a line of a file is there."),
         "commit": ("copilog.cli.blame:commit", "Find the conversations that wrote the lines of a commit."),
     },
     "Measure": {

@@ -168,6 +168,42 @@ def test_snapshots_of_the_editing_history(tmp_path: Path, repo: Repo) -> None:
     assert files_in(repo.folder) == {"a.py": b"three\r\n", "b.py": b"new\n", "e.py": b"same\nnew\n"}
 
 
+def test_change_between_two_snapshots_is_in_the_patch_and_noted(tmp_path: Path, repo: Repo) -> None:
+    texts = [("one\n", "two\n"), ("two, by hand\n", "three\n")]
+    changes = [
+        FileChange(uri=uri_of(repo, "a.py"), path=path_of(repo, "a.py"), turn=turn, before=before, after=after)
+        for turn, (before, after) in enumerate(texts)
+    ]
+    path = repo.write("a.py", "one\n")
+
+    outcome = diff_of(tmp_path, conversation_with("h", [], [], folder=repo.folder, file_changes=changes), "--patch")
+    apply(repo, outcome.out)
+
+    assert path.read_text() == "three\n"
+    assert "a.py: something else changed the file between two edits" in outcome.err
+
+
+def test_lines_that_end_in_cr_lf(tmp_path: Path, repo: Repo) -> None:
+    path = repo.write("tides.py", TIDES.replace("\n", "\r\n"))
+
+    apply(repo, diff_of(tmp_path, conversation_with("h", replacing(path, *LOW), folder=repo.folder), "--patch").out)
+
+    assert path.read_bytes() == LATER.replace("\n", "\r\n").encode()
+
+
+def test_edits_of_which_some_failed_are_left_out(tmp_path: Path, repo: Repo) -> None:
+    path = repo.write("tides.py", TIDES)
+    pieces = [{"filePath": str(path), "oldString": old, "newString": "x"} for old in ("def low", "def none")]
+    call, result = called("multi_replace_string_in_file", "m1", replacements=pieces)
+    assert isinstance(result, ToolResult)
+    result.text = f"String replacement failed: no match\nThe following files were successfully edited:\n{path}"
+
+    outcome = diff_of(tmp_path, conversation_with("h", [call, result], folder=repo.folder), "--patch")
+
+    assert (outcome.code, outcome.out) == (3, "")
+    assert "some edits of the call failed, and which ones is not recorded" in outcome.err
+
+
 def test_one_turn_of_several(tmp_path: Path, repo: Repo) -> None:
     sha = repo.commit("tides", tides_py=TIDES)
     path = repo.folder / "tides.py"

@@ -186,7 +186,9 @@ def _stat_lines(result: ConversationDiff) -> Iterator[str]:
 
 
 def _left_out_lines(result: ConversationDiff) -> Iterator[str]:
+    """Yield what a reader of the patch must know: notes on files, and the edits that are not in it."""
     for file in result.files:
+        yield from (f"{one_line(file.path)}: {note}" for note in file.notes)
         for edit in file.left_out:
             turn = f", turn {edit.number}" if edit.number is not None else ""
             yield f"left out: {one_line(file.path)}{turn}: {one_line(edit.reason)}"

@@ -333,6 +333,16 @@ def test_file_of_another_machine_is_named_by_its_workspace(tmp_path: Path, repo:
     assert files_in(repo.folder) == {"src/x.py": b"x\n"}
 
 
+def test_folder_of_the_records_may_be_named(tmp_path: Path, repo: Repo) -> None:
+    conversation = conversation_with("h", creating("C:\\Users\\Ana\\tides\\src\\x.py", "x\n"), folder=None)
+
+    there = ("--work-tree", repo.folder, "--recorded-folder", "c:\\Users\\Ana\\tides")
+    outcome = diff_of(tmp_path, conversation, "--patch", *there)
+    apply(repo, outcome.out)
+
+    assert files_in(repo.folder) == {"src/x.py": b"x\n"}
+
+
 def test_patch_names_files_from_the_top_of_the_repository(tmp_path: Path, repo: Repo) -> None:
     repo.write("web/app.js", "old();\n")
     conversation = conversation_with("h", replacing("app.js", "old", "new"), folder=repo.folder / "web")

@@ -49,6 +49,11 @@ Examples:
     help="The folder that the patch is for; default: that of the conversation, else the current one. In a git "
     "repository it is the top of its work tree.",
 )
+@click.option(
+    "--recorded-folder",
+    metavar="PATH",
+    help="The folder in the recorded paths that is the work tree here; default: that of the conversation.",
+)
 @json_option
 @pass_settings
 @reads_archive
@@ -61,6 +66,7 @@ def command(
     as_stat: bool,
     as_patch: bool,
     work_tree: Path | None,
+    recorded_folder: str | None,
     as_json: bool,
 ) -> int:
     """Show what a conversation did to files.
@@ -83,7 +89,7 @@ def command(
     if turns is not None and turns[0] > len(conversation.turns):
         number = len(conversation.turns)
         raise UsageError(f"there is no turn {turns[0]}; the conversation has {number:,} {plural(number, 'turn')}")
-    tree = _work_tree(conversation, work_tree)
+    tree = _work_tree(conversation, work_tree, recorded_folder)
     result = diff_of_conversation(conversation, tree, file=file, turns=turns)
     if as_patch:
         _write_patch(result.patch)
@@ -100,14 +106,14 @@ def command(
     return IS_INCOMPLETE if as_patch and result.left_out else DONE
 
 
-def _work_tree(conversation: Conversation, named: Path | None) -> WorkTree:
+def _work_tree(conversation: Conversation, named: Path | None, recorded: str | None) -> WorkTree:
     from copilog.analysis.lineage.work_tree import WorkTree
 
     workspace = conversation.workspace.folder if conversation.workspace is not None else None
     folder = named
     if folder is None and workspace is not None and _is_folder(workspace):
         folder = Path(workspace)
-    return WorkTree(folder or Path(), [workspace] if workspace else [])
+    return WorkTree(folder or Path(), [home for home in (recorded, workspace) if home])
 
 
 def _is_folder(path: str) -> bool:

@@ -41,6 +41,7 @@ from copilog.analysis.figures import (
     ToolRow,
     ToolsSection,
     TotalsSection,
+    TouchedFileRow,
     WorkSection,
 )
 from copilog.analysis.plans import Plan
@@ -370,6 +371,11 @@ def _work() -> WorkSection:
                 conversations=9,
             ),
             FileRow(path="/srv/harbour-api/secret.acme", edits=5, added=20, removed=1, undone=0, conversations=2),
+        ],
+        important_files=[
+            TouchedFileRow(
+                path="/home/ana/tide-tables/src/forecast.py", conversations=21, turns=60, touches=240, changes=120
+            ),
         ],
         languages=[
             LanguageRow(name="Python", edits=500, files=31, added=7_800, removed=3_000),

@@ -101,6 +101,7 @@ def _put(connection: sqlite3.Connection, number: int, made_up: MadeUp) -> None:
     for position, (edited_in, path) in enumerate(made_up.edits):
         numbers = {"conversation": number, "position": position}
         _insert(connection, "file_edit", {**numbers, "turn": edited_in, "path": path, "origin": "answer"})
+        _insert(connection, "file_touch", {**numbers, "turn": edited_in, "path": path, "action": "edited"})
     for turn in made_up.failed_turns:
         _insert(connection, "turn", {"conversation": number, "position": turn, "status": "failed"})
     for label in made_up.labels:

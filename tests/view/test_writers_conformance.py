@@ -210,8 +210,6 @@ LEFT_OUT = {
     "Terminal.started_at": "its turn has a time, and it has a duration",
     "Thinking.id": "an id",
     "TodoList.items.id": "an id",
-    "ToolCall.edits.action": "it counts lines, and the change is shown",
-    "ToolCall.edits.path": "it counts lines, and the change is shown",
     "ToolCall.elapsed_ms": "figures of tools have it, and its terminal or sub-agent tells one",
     "ToolCall.started_at": "its turn has a time",
     "ToolCall.subagent.started_at": "its turn has a time, and it has a duration",
@@ -225,15 +223,22 @@ LEFT_OUT = {
 }
 DETAIL = "`copilog show --full` tells it"
 BUDGET = "a reader with a budget does not miss it"
+COUNTED = dict.fromkeys(
+    ("ToolCall.edits.action", "ToolCall.edits.path"),
+    "it counts lines, and the change is shown; the page lists the files",
+)
 LEFT_OUT_BY = {
     "HTML": {"ToolCall.outcome.evidence": DETAIL},
+    "terminal": COUNTED,
     "Markdown": {
+        **COUNTED,
         "Checkpoint.id": "an id",
         "ToolCall.id": "an id",
         "ToolCall.outcome.evidence": DETAIL,
         "ToolResult.call_id": "the result stands with its call",
     },
     "agents": {
+        **COUNTED,
         "Checkpoint.id": "an id",
         "Hook.given": BUDGET,
         "Prompt.scope": BUDGET,

@@ -39,6 +39,7 @@ from copilog.analysis.figures import (
     TimeSection,
     TokensSection,
     ToolsSection,
+    TouchedFileRow,
     WorkSection,
 )
 from copilog.derive.line_counts import sum_of_lines
@@ -345,9 +346,13 @@ def _defined(rows: Sequence[DefinedRow], numbered: Callable[[str], str]) -> list
 
 def _work(section: WorkSection) -> WorkSection:
     languages = [replace(row, name=_language(row.name)) for row in section.languages]
+    named: list[FileRow | TouchedFileRow] = [*section.top_files, *section.important_files]
+    paths = dict.fromkeys(row.path for row in named)
+    numbers = {path: number for number, path in enumerate(paths, start=1)}  # the same file in both tables
     return replace(
         section,
-        top_files=[replace(row, path=_file(row, number)) for number, row in enumerate(section.top_files, start=1)],
+        top_files=[replace(row, path=_file(row, numbers[row.path])) for row in section.top_files],
+        important_files=[replace(row, path=_file(row, numbers[row.path])) for row in section.important_files],
         languages=_added_up(languages, lambda row: row.name, _two_languages, lambda row: row.edits),
         vote_reasons=_counts(section.vote_reasons, lambda name: name if name in public.VOTE_REASONS else OTHER_REASON),
         errors=_counts(section.errors, lambda name: name if public.is_error(name) else OTHER_ERROR),
@@ -355,7 +360,7 @@ def _work(section: WorkSection) -> WorkSection:
     )
 
 
-def _file(row: FileRow, number: int) -> str:
+def _file(row: FileRow | TouchedFileRow, number: int) -> str:
     name = row.path[max(row.path.rfind("/"), row.path.rfind("\\")) + 1 :]
     ending = name.rpartition(".")[2].casefold()
     return f"file {number}.{ending}" if "." in name and ending in public.ENDINGS else f"file {number}"

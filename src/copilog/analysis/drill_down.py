@@ -53,6 +53,7 @@ TABLES: tuple[Table, ...] = (
     skills.SKILL_TURNS,
     work_outcomes.EDIT_FIGURES,
     work_outcomes.TOP_FILES,
+    work_outcomes.IMPORTANT_FILES,
     work_outcomes.LANGUAGES,
     work_outcomes.TURN_FIGURES,
     work_outcomes.VOTE_REASONS,

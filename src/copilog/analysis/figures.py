@@ -369,6 +369,16 @@ class FileRow(Figures, kw_only=True):
     conversations: int
 
 
+class TouchedFileRow(Figures, kw_only=True):
+    """A file that conversations worked with, edited or not."""
+
+    path: str
+    conversations: int
+    turns: int
+    touches: int
+    changes: int  # of the touches: edits, and the creation and the deletion of the file
+
+
 class LanguageRow(Figures, kw_only=True):
     name: str
     edits: int
@@ -420,6 +430,7 @@ class WorkSection(Figures, kw_only=True):
     timed_turns: int  # whose elapsed time is known
     working_turns: int  # whose working time is known
     top_files: list[FileRow]
+    important_files: list[TouchedFileRow]
     languages: list[LanguageRow]
     vote_reasons: list[CountRow]
     errors: list[CountRow]

@@ -7,9 +7,9 @@ from typing import Any
 
 from copilog.analysis.edits import COUNTED_EDITS
 from copilog.analysis.facts import CHOSEN_TURNS, DISTINCT, KNOWN_SUM, REAL_SUM, Amount, SqlTable
-from copilog.analysis.figures import CountRow, FileRow, LanguageRow, WorkSection
+from copilog.analysis.figures import CountRow, FileRow, LanguageRow, TouchedFileRow, WorkSection
 from copilog.analysis.references import references
-from copilog.analysis.selection import Chosen
+from copilog.analysis.selection import NO_TURN, Chosen
 
 LONGEST_NAME = 120  # characters of an error or a reason
 
@@ -50,6 +50,28 @@ LANGUAGES = SqlTable(
     of=" in {}",
     source=EDIT_SOURCE,
     where="c.language IS NOT NULL",
+)
+
+# Files that a search only listed, or a tool only named, were not worked with.
+IMPORTANT_FILES = SqlTable(
+    name="work.important_files",
+    amounts={
+        "conversations": Amount("c.conversation", "Conversations that touched a file", DISTINCT, head="Conversations"),
+        "turns": Amount("c.conversation || ' ' || c.turn", "Turns that touched a file", DISTINCT, head="Turns"),
+        "touches": Amount("1", "Touches of a file", head="Touches"),
+        "changes": Amount(
+            "f.action IN ('edited', 'created', 'deleted', 'renamed')", "Touches that changed a file", head="Changes"
+        ),
+    },
+    keys=("path",),
+    by=("f.path",),
+    of=": {}",
+    source=f"""
+        temp.chosen AS k CROSS JOIN file_touch AS f ON f.conversation = k.conversation
+        CROSS JOIN temp.chosen_turn AS c ON c.conversation = f.conversation AND c.turn = coalesce(f.turn, {NO_TURN})
+    """,
+    where="f.action NOT IN ('found', 'searched', 'named')"
+    " AND ifnull(f.outcome, '') NOT IN ('failed', 'denied', 'skipped', 'cancelled')",
 )
 
 # --- turns ----------------------------------------------------------------------------------------------------------
@@ -111,6 +133,12 @@ def work(chosen: Chosen, *, limit: int | None = 20) -> WorkSection:
         **edits,
         **turns,
         top_files=top_files,
+        important_files=[
+            TouchedFileRow(**row)
+            for row in IMPORTANT_FILES.sums(
+                chosen, order="conversations DESC, changes DESC, touches DESC, 1", limit=limit
+            )
+        ],
         languages=languages,
         vote_reasons=_counts(chosen, VOTE_REASONS)[:limit],
         errors=_counts(chosen, ERRORS)[:limit],

@@ -24,11 +24,14 @@ GROUPS = {
         "serve": ("copilog.cli.serve", "Read, search and measure conversations in the browser."),
         "list": ("copilog.cli.listing", "List conversations, newest first."),
         "show": ("copilog.cli.show", "Show one conversation."),
+        "diff": ("copilog.cli.diff", "Show what a conversation did to files, or write it as a patch."),
+        "commands": ("copilog.cli.commands", "List the commands that conversations ran, and how they ended."),
     },
     "Search": {
         "search": ("copilog.cli.search", "Search all conversations for words, phrases and code."),
         "similar": ("copilog.cli.similar", "List the conversations that are related to one, or to a text."),
         "blame": ("copilog.cli.blame:blame", "Find the conversations that edited a file or a line."),
+        "why": ("copilog.cli.why", "Explain why a line of a file is there."),
         "commit": ("copilog.cli.blame:commit", "Find the conversations that wrote the lines of a commit."),
     },
     "Measure": {

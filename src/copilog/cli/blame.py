@@ -218,7 +218,7 @@ def _blame_lines(result: BlameResult) -> Iterator[str]:
         return
     for touch in result.touches[:MOST_TOUCHES]:
         yield ""
-        yield _headline(touch)
+        yield headline(touch)
         yield f"  {_counts(touch)}"
         yield from _evidence(touch.evidence)
     yield from _omitted_line(len(result.touches))
@@ -246,12 +246,12 @@ def _lines_of_origin(lines: list[LineOrigin]) -> Iterator[str]:
         yield f"{click.style(f'{line.line:>6}', dim=True)}  {printable(line.text)[:TEXT_WIDTH].expandtabs(4)}"
     first = lines[0]
     if first.origin is not None:
-        yield _headline(first.origin)
+        yield headline(first.origin)
         yield from _evidence(first.origin.evidence)
     if first.is_uncertain:
         yield f"  {click.style('uncertain', fg='red')}: {printable(first.reason or 'no record of its origin')}"
     for other in first.others:
-        yield f"  or {_headline(other)}"
+        yield f"  or {headline(other)}"
     if first.commit:
         yield click.style(f"  git: {first.commit[:10]}, {_day(first.committed_at)}", dim=True)
 
@@ -283,7 +283,7 @@ def _commit_lines(result: CommitResult) -> Iterator[str]:
         yield f"  and {len(result.files) - MOST_FILES:,} more files"
     for touch in result.touches[:MOST_TOUCHES]:
         yield ""
-        yield _headline(touch)
+        yield headline(touch)
         yield from _share(touch)
         yield from _evidence(touch.evidence)
     yield from _omitted_line(len(result.touches))
@@ -312,7 +312,8 @@ def _why_uncertain(result: CommitResult) -> str:
     return f"the strongest evidence is {best.strength} ({printable(best.evidence[0].text)})"
 
 
-def _headline(origin: Origin) -> str:
+def headline(origin: Origin) -> str:
+    """Return a conversation as the origin of something, in one line."""
     words = [_strength(origin.strength), click.style(short_id(origin.conversation), fg="cyan"), _day(origin.at)]
     if origin.workspace:
         words.append(click.style(folder_name(origin.workspace), dim=True))

@@ -49,7 +49,7 @@ FILE_ENDINGS = (".json", ".jsonl", ".vscdb", ".db", ".zip")
 _TURNS = re.compile(r"(\d+)(?:-(\d+))?")
 
 
-def _as_turns(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
+def as_turns(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
     """Return an option's value as the first and the last turn."""
     if value is None:
         return None
@@ -72,7 +72,7 @@ Examples:
 )
 @click.argument("target", metavar="ID|PATH|last")
 @click.option(
-    "-t", "--turn", "turns", metavar="N[-M]", callback=_as_turns, help="Show only this turn, or this range of turns."
+    "-t", "--turn", "turns", metavar="N[-M]", callback=as_turns, help="Show only this turn, or this range of turns."
 )
 @click.option("-f", "--full", is_flag=True, help="Show arguments, results and diffs in full, and checkpoints.")
 @click.option("--thinking", is_flag=True, help="Show the model's thinking, as far as it was recorded.")

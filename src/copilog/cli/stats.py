@@ -83,7 +83,8 @@ SECTIONS = {
     "agents": Section(("agents", "handovers", "never_used"), {"agents": "turns"}),
     "skills": Section(("skills", "never_used"), {"skills": "loaded"}),
     "work": Section(
-        ("top_files", "languages", "errors", "vote_reasons", "references"), {"top_files": "edits", "languages": "edits"}
+        ("top_files", "important_files", "languages", "errors", "vote_reasons", "references"),
+        {"top_files": "edits", "important_files": "conversations", "languages": "edits"},
     ),
     "time": Section(("by_day", "by_weekday", "by_hour"), dict.fromkeys(("by_day", "by_weekday", "by_hour"), "turns")),
 }  # fmt: skip

@@ -47,33 +47,42 @@ def joined(pieces: Iterable[Lines]) -> Lines:
 
 def lines_in_arguments(arguments: str | None) -> Iterator[tuple[str, Lines]]:
     """Yield the lines that the arguments of an editing tool write, file by file; nothing for any other tool."""
-    if not arguments or len(arguments) > MOST_CHARACTERS:
+    written = edits_in_arguments(arguments)
+    if isinstance(written, str):
+        yield from _lines_in_patch(written)
         return
+    for named, piece in written:
+        lines = _lines_in_piece(piece)
+        if lines is not None:
+            yield named, lines
+
+
+def edits_in_arguments(arguments: str | None) -> str | list[tuple[str, dict[str, Any]]]:
+    """Return what the arguments of an editing tool write: a patch, or pieces, each with its file."""
+    if not arguments or len(arguments) > MOST_CHARACTERS:
+        return []
     try:
         value = msgspec.json.decode(arguments.encode("utf-8", "replace"))
     except (msgspec.MsgspecError, ValueError, RecursionError):
         value = arguments  # the patch may be the only argument
     if isinstance(value, str):
-        yield from _lines_in_patch(value)
-        return
+        return value
     if not isinstance(value, dict):
-        return
-    patch = _text(value, PATCHES)
+        return []
+    patch = text_at(value, PATCHES)
     if patch is not None and "*** Begin Patch" in patch:
-        yield from _lines_in_patch(patch)
-        return
-    path = _text(value, PATHS)
+        return patch
+    path = text_at(value, PATHS)
     pieces = next((value[name] for name in LISTS if isinstance(value.get(name), list)), [value])
-    for piece in pieces:
-        if isinstance(piece, dict):
-            named = _text(piece, PATHS) or path
-            lines = _lines_in_piece(piece)
-            if named and lines is not None:
-                yield named, lines
+    return [
+        (named, piece)
+        for piece in pieces
+        if isinstance(piece, dict) and (named := text_at(piece, PATHS) or path) is not None and named
+    ]
 
 
 def _lines_in_piece(piece: dict[str, Any]) -> Lines | None:
-    before, after = _text(piece, BEFORE), _text(piece, AFTER)
+    before, after = text_at(piece, BEFORE), text_at(piece, AFTER)
     if OF_A_CELL in piece:  # the earlier content of the cell is not recorded
         return Lines(lines_of(after or ""), is_rough=True)
     if after is None:
@@ -107,5 +116,6 @@ def _lines_in_patch(patch: str) -> Iterator[tuple[str, Lines]]:
         yield path, lines
 
 
-def _text(value: dict[str, Any], names: tuple[str, ...]) -> str | None:
+def text_at(value: dict[str, Any], names: tuple[str, ...]) -> str | None:
+    """Return the first text that a value has under one of several names."""
     return next((text for name in names if isinstance(text := value.get(name), str)), None)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from urllib.parse import unquote
 
-from copilog.model import Conversation
+from copilog.model import Conversation, FileEdit, Turn
 
 _BY_ACTION = {"undo": "undone", "modify": "changed", "keep": "kept"}
 _BY_DECISION = {"accepted": "kept", "rejected": "undone", "undecided": "pending"}
@@ -37,6 +37,13 @@ class EditOutcomes:
             if place < len(recorded):
                 return recorded[place][1]
         return self._last.get(key)
+
+
+def is_edit_undone(edit: FileEdit, turn: Turn) -> bool:
+    """Return whether an edit in the answer of a turn was undone with the turn, or with its end."""
+    if turn.undone_from is not None and edit.position is not None:
+        return edit.position >= turn.undone_from
+    return turn.is_undone
 
 
 def _states_by_turn(conversation: Conversation) -> dict[str, list[tuple[int, str]]]:

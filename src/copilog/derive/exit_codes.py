@@ -66,7 +66,7 @@ def forget_repeated(calls: Iterable[ToolCall]) -> None:
     told: set[str] = set()  # shells whose last command has ended in an earlier call
     for call in calls:
         key = key_of(call)
-        if key not in SHELLS or (shell := _shell_of(call)) is None:
+        if key not in SHELLS or (shell := shell_of(call)) is None:
             continue
         if key not in SHELL_READERS:
             told.discard(shell)
@@ -76,10 +76,11 @@ def forget_repeated(calls: Iterable[ToolCall]) -> None:
             told.add(shell)
 
 
-def _shell_of(call: ToolCall) -> str | None:
+def shell_of(call: ToolCall) -> str | None:
+    """Return the shell that a call names; None if it names none."""
     try:
         given = msgspec.json.decode(call.arguments or "{}")
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
     found = (given.get("shellId") or given.get("sessionId")) if isinstance(given, dict) else None
     return str(found) if found is not None else None

@@ -1,9 +1,10 @@
 """Translate conditions of a query to SQL: the part that the full-text index answers, and the rest to check.
 
 A query is tested on each message, including the row with the title. Words, text and `role:` hold for the
-message itself; `tool:`, `file:`, `has:` and `is:superseded` for its turn; everything else for its conversation. The
-title's row represents the conversation: what holds for any of its turns holds for it, except superseded ones.
-If a query selects these, `model:`, `mode:`, `agent:` and `skill:` hold for their messages by their own turn, too.
+message itself; `tool:`, `file:`, `command:`, `exit:`, `has:` and `is:superseded` for its turn; everything else for its
+conversation. The title's row represents the conversation: what holds for any of its turns holds for it, except
+superseded ones. If a query selects these, `model:`, `mode:`, `agent:` and `skill:` hold for their messages by their own
+turn, too.
 """
 
 # ruff: noqa: S608 - user input goes into parameters
@@ -17,6 +18,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from copilog.errors import UsageError
 from copilog.patterns import has_match_within_limit
 from copilog.store.query import And, Field, Node, Not, Or, Text
 from copilog.store.query_fields import EMPTY, PERIOD, SUPERSEDED, Level, level_of
@@ -33,6 +35,7 @@ from copilog.store.selection import (
 )
 from copilog.store.substrings import NOTHING, Match, literals_of, match_for_substring, match_for_whole, match_for_words
 
+_EXIT_CODE = re.compile(r"-?\d{1,10}")
 REGEX_FLAGS = re.IGNORECASE | re.MULTILINE
 
 # The key of a message's turn; messages without a turn share one, and so does the title.
@@ -309,6 +312,9 @@ class Conditions:
             facts = Sql(
                 "SELECT conversation, turn FROM tool_call WHERE name IN (SELECT value FROM json_each(?))", (names,)
             )
+        elif node.name in ("command", "exit"):
+            which = is_command(node.value) if node.name == "command" else has_exit_code(node.value)
+            facts = Sql(f"SELECT conversation, turn FROM command WHERE {which.text}", which.parameters)
         else:
             facts = self.files(node.value)
         # Each fact counts for its turn and for the title; the facts are looked up once.
@@ -320,20 +326,37 @@ class Conditions:
         return Sql(f"({_TURN}) IN ({keys})", facts.parameters)
 
     def files(self, value: str) -> Sql:
-        """Return the turns that edited a file, or that name it."""
+        """Return the turns that touched a file, or that name it."""
         if "*" in value:
             text = Text("regex", _pattern_of_path(value), column="paths")
         else:
             text = Text("substring", value, column="paths")
-        edited = _test(text, "path")
+        touched = _test(text, "path")
         named = self.where_text(text, "m.rowid")
         # LIKE excludes most paths sooner than a regular expression.
         return Sql(
-            f"SELECT conversation, turn FROM file_edit WHERE {edited.text}"
+            f"SELECT conversation, turn FROM file_touch WHERE {touched.text}"
             " UNION ALL SELECT m.conversation, m.turn FROM message AS m"
             f" WHERE m.paths LIKE ? ESCAPE '\\' AND {named.text}",
-            (*edited.parameters, _like(value).replace("*", "%"), *named.parameters),
+            (*touched.parameters, _like(value).replace("*", "%"), *named.parameters),
         )
+
+
+def is_command(value: str) -> Sql:
+    """Return the condition on a row of `command` that it contains a text, as executed or as requested."""
+    pattern = r"[^\n]*".join(map(re.escape, value.split("*")))
+    text = Text("regex", pattern) if "*" in value else Text("substring", value)
+    tests = [_test(text, column) for column in ("command", "requested")]
+    return Sql("(" + " OR ".join(test.text for test in tests) + ")", _parameters(tests))
+
+
+def has_exit_code(value: str) -> Sql:
+    """Return the condition on a row of `command` that it ended with a code, or with an `error`: any code but 0."""
+    if value.casefold() == "error":
+        return Sql("ifnull(exit_code <> 0, 0)")
+    if not _EXIT_CODE.fullmatch(value):
+        raise UsageError(f"exit: must be a number, or error for any code other than 0, not {value!r}")
+    return Sql("exit_code IS ?", (int(value),))
 
 
 def _all_of(matches: list[Match], *, is_exact: bool) -> Match | None:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from copilog import jsonio
 from copilog.derive import agent_name, only_traces, repeated_prompts
 from copilog.derive.calls import TurnsOfCalls, is_side_call
-from copilog.derive.edit_outcomes import EditOutcomes
+from copilog.derive.edit_outcomes import EditOutcomes, is_edit_undone
 from copilog.derive.exit_codes import exit_code_of
 from copilog.derive.failures import turn_status
 from copilog.derive.helper_usage import helper_of
@@ -303,12 +303,6 @@ class _EditRows:
 
 def _start_of(turn: Turn | None) -> datetime | None:
     return turn.timing.started_at if turn is not None else None
-
-
-def is_edit_undone(edit: FileEdit, turn: Turn) -> bool:
-    if turn.undone_from is not None and edit.position is not None:
-        return edit.position >= turn.undone_from
-    return turn.is_undone
 
 
 # --- tokens, skills, and what else there is ------------------------------------------------------------------------

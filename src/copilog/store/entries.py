@@ -20,14 +20,16 @@ from copilog.derive.outcomes import count_failures
 from copilog.derive.prompts import queued_keys
 from copilog.derive.replayed_calls import Replays
 from copilog.model import Conversation, Turn, title_of
-from copilog.store import details
+from copilog.store import details, touched
 from copilog.store.calibrating import sample_rows
 from copilog.store.details import mode_of
 from copilog.store.documents import Chapter, document_of, without_half_characters
 from copilog.store.rows import (
+    CommandRow,
     ConversationRow,
     EstimateSampleRow,
     FileEditRow,
+    FileTouchRow,
     MessageRow,
     PromptShareRow,
     QueuedPromptRow,
@@ -64,6 +66,8 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     relations: list[RelationRow]
     queued: list[QueuedPromptRow]
     samples: list[EstimateSampleRow]
+    commands: list[CommandRow]
+    touches: list[FileTouchRow]
     text_bytes: int  # approximately, of all texts for the full-text index
 
 
@@ -100,6 +104,8 @@ def entry_of(conversation: Conversation) -> Entry:
         relations=list(details.relation_rows(conversation)),
         queued=[QueuedPromptRow(position, key) for position, key in enumerate(queued_keys(conversation))],
         samples=sample_rows(conversation, replays),
+        commands=list(touched.command_rows(conversation, call_rows)),
+        touches=list(touched.touch_rows(conversation)),
         text_bytes=sum(map(len, filter(None, chain.from_iterable(texts)))),
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copilog.store.touched_tables import TOUCHED_TABLES
+
 # Each migration is applied once, in order, in a transaction. Never change a released one.
 MIGRATIONS: tuple[str, ...] = (
     """
@@ -466,4 +468,5 @@ MIGRATIONS: tuple[str, ...] = (
         FROM spend AS s JOIN conversation AS c ON c.rowid = s.conversation
         LEFT JOIN turn AS t ON t.conversation = s.conversation AND t.position = s.turn;
     """,
+    TOUCHED_TABLES,
 )

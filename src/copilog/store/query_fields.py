@@ -26,6 +26,8 @@ FIELDS: dict[str, Level] = {
     "role": "message",
     "tool": "turn",
     "file": "turn",
+    "command": "turn",
+    "exit": "turn",
     "has": "turn",
     **{name: "conversation" for name in NAME_FIELDS if name != "tool"},
     "is": "conversation",

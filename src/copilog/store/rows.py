@@ -232,6 +232,39 @@ class EstimateSampleRow(Row):
     sample: str
 
 
+class CommandRow(Row):
+    position: int
+    message: int
+    turn: int | None
+    call_id: str | None
+    tool: str | None
+    origin: str | None
+    command: str
+    requested: str | None
+    edited_by: str | None
+    directory: str | None
+    language: str | None
+    started_at: str | None
+    elapsed_ms: float | None
+    exit_code: int | None
+    outcome: str | None
+    approval: str | None
+    approval_detail: str | None
+
+
+class FileTouchRow(Row):
+    position: int
+    message: int | None
+    turn: int | None
+    call_id: str | None
+    path: str
+    action: str
+    tool: str | None
+    first_line: int | None
+    last_line: int | None
+    outcome: str | None
+
+
 # The tables with one row or more for a conversation, in the order of DETAIL_TABLES.
 DETAILS: dict[str, type[Row]] = {
     "turn": TurnRow,
@@ -245,4 +278,6 @@ DETAILS: dict[str, type[Row]] = {
     "relation": RelationRow,
     "queued_prompt": QueuedPromptRow,
     "estimate_sample": EstimateSampleRow,
+    "command": CommandRow,
+    "file_touch": FileTouchRow,
 }

@@ -14,17 +14,17 @@ TEXT_COLUMNS = ("title", "user", "answer", "thinking", "arguments", "result", "p
 # Tables with one row or more for a conversation, whose first column is its rowid.
 DETAIL_TABLES = (
     "turn", "tool_call", "file_edit", "token_usage", "skill", "trace", "spend", "prompt_share", "relation",
-    "queued_prompt", "estimate_sample",
+    "queued_prompt", "estimate_sample", "command", "file_touch",
 )  # fmt: skip
 # Version of the rows that `entries` makes. Rows of an earlier version are rebuilt from the document.
-ROWS_VERSION = 17
+ROWS_VERSION = 18
 # SQL for how a turn ends that was not answered.
 UNANSWERED = "('failed', 'cancelled')"
 UNNAMED = "(unnamed)"  # a sub-agent without a name
 # Views for users and data frames.
 VIEWS = (
     "conversations", "messages", "turns", "tool_calls", "file_edits", "usage", "spending", "prompt_shares", "skills",
-    "relations", "traces", "files", "problems",
+    "relations", "traces", "files", "problems", "commands", "file_touches",
 )  # fmt: skip
 
 

@@ -6,5 +6,6 @@ CR LF, LF or CR. A diff is what `git diff` would show: there a line ends at LF a
 
 from copilog.textdiff.diffs import Diff, count_changes, diff_of, unified_diff
 from copilog.textdiff.edits import EditableText, apply_edits
+from copilog.textdiff.patches import git_patch
 
-__all__ = ["Diff", "EditableText", "apply_edits", "count_changes", "diff_of", "unified_diff"]
+__all__ = ["Diff", "EditableText", "apply_edits", "count_changes", "diff_of", "git_patch", "unified_diff"]

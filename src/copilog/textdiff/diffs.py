@@ -39,8 +39,8 @@ def diff_of(before: str | None, after: str | None, path: str, old_path: str | No
     if not changes:
         return Diff("", 0, 0)
     output = [
-        f"--- {'/dev/null' if before is None else _shown_path('a', old_path or path)}\n",
-        f"+++ {'/dev/null' if after is None else _shown_path('b', path)}\n",
+        f"--- {'/dev/null' if before is None else shown_path('a', old_path or path)}\n",
+        f"+++ {'/dev/null' if after is None else shown_path('b', path)}\n",
     ]
     skipped = old_text.count("\n", 0, start)
     for group in _groups(changes, 2 * context):
@@ -206,8 +206,9 @@ def _range(start: int, end: int) -> str:
     return f"{start + 1 if count else start},{count}"
 
 
-def _shown_path(side: str, path: str) -> str:
-    shown = f"{side}/{path.lstrip('/')}"
+def shown_path(side: str, path: str) -> str:
+    """Return a path as git writes it below a side, `a` or `b`, of a diff; below none if `side` is empty."""
+    shown = f"{side}/{path.lstrip('/')}" if side else path
     if not _odd_in_path.search(shown):
         return shown
     escaped = shown.replace("\\", "\\\\").replace('"', '\\"')

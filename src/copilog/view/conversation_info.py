@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from copilog.derive import is_counted, without_superseded
+from copilog.derive import NOT_DONE, is_counted, without_superseded
+from copilog.derive.file_touches import CHANGES, FileTouch, file_touches
 from copilog.derive.helper_usage import used_by_helpers
 from copilog.derive.line_counts import counted_edits, line_counts_text, total_lines
 from copilog.derive.outcomes import count_failures
@@ -36,6 +38,8 @@ from copilog.view.wording import (
 )
 
 MOST_TURNS = 200  # rows of the table
+MOST_FILES = 100
+MOST_TURNS_OF_A_FILE = 8
 
 
 @dataclass(slots=True, kw_only=True)
@@ -78,6 +82,16 @@ class TurnRow:
 
 
 @dataclass(slots=True, kw_only=True)
+class TouchedFile:
+    """A file that tools or attachments touched."""
+
+    path: str
+    actions: str  # "read 3 times, edited"
+    turns: list[int]  # the first of them, from 0
+    other_turns: int  # how many more there are
+
+
+@dataclass(slots=True, kw_only=True)
 class Panel:
     """All facts about a conversation."""
 
@@ -90,6 +104,8 @@ class Panel:
     shares_of: str = ""
     turns: list[TurnRow] = field(default_factory=list)
     other_turns: list[tuple[int, str]] = field(default_factory=list)  # where they begin, text
+    files: list[TouchedFile] = field(default_factory=list)  # the most touched first
+    other_files: int = 0  # that are not listed
 
 
 def panel_of(conversation: Conversation, *, is_whole: bool = False, first_turn: int = 0) -> Panel:
@@ -100,6 +116,7 @@ def panel_of(conversation: Conversation, *, is_whole: bool = False, first_turn: 
     shares_of, shares = _shares(conversation)
     turns = conversation.turns
     first, end = (0, len(turns)) if is_whole else (first_turn, first_turn + MOST_TURNS)
+    files = touched_files(conversation)
     return Panel(
         facts=[*facts_of(conversation), *([("Superseded", superseded_text(superseded))] if superseded else [])],
         marks=[(clean_line(mark, 60), MARKS.get(mark, "")) for mark in marks],
@@ -124,6 +141,35 @@ def panel_of(conversation: Conversation, *, is_whole: bool = False, first_turn: 
             )
             if number > 0
         ],
+        files=files if is_whole else files[:MOST_FILES],
+        other_files=0 if is_whole else max(0, len(files) - MOST_FILES),
+    )
+
+
+def touched_files(conversation: Conversation) -> list[TouchedFile]:
+    """Return the files that were touched: edited ones first, and those of most turns before others."""
+    by_path: dict[str, list[FileTouch]] = {}
+    for touch in file_touches(conversation):
+        by_path.setdefault(touch.path, []).append(touch)
+    ranked = sorted(by_path.items(), key=lambda item: _importance(item[1]), reverse=True)
+    return [_touched_file(path, touches) for path, touches in ranked]
+
+
+def _importance(touches: list[FileTouch]) -> tuple[bool, int, int]:
+    is_changed = any(touch.action in CHANGES and touch.outcome not in NOT_DONE for touch in touches)
+    return is_changed, len({touch.turn for touch in touches}), len(touches)
+
+
+def _touched_file(path: str, touches: list[FileTouch]) -> TouchedFile:
+    counts = Counter(
+        f"{touch.action} ({touch.outcome})" if touch.outcome in NOT_DONE else touch.action for touch in touches
+    )
+    turns = sorted({touch.turn for touch in touches if touch.turn is not None})
+    return TouchedFile(
+        path=clean_line(path, 300),
+        actions=", ".join(action if times == 1 else f"{action} {times:,} times" for action, times in counts.items()),
+        turns=turns[:MOST_TURNS_OF_A_FILE],
+        other_turns=max(0, len(turns) - MOST_TURNS_OF_A_FILE),
     )
 
 

@@ -272,21 +272,24 @@ def outcome_details(call: ToolCall) -> list[str]:
     outcome = outcome_of(call)
     told = [
         f"evidence: {clean_line(', '.join(outcome.evidence), 200)}" if outcome.evidence else "",
-        _approved(call.approval) if call.approval is not None and call.approval.kind == "not-needed" else "",
+        approval_words(call.approval.kind, call.approval.detail)
+        if call.approval is not None and call.approval.kind == "not-needed"
+        else "",
     ]
     return [word for word in told if word]
 
 
 def approval_text(approval: Approval | None) -> str:
     """Return who approved a tool call; nothing if approval was not needed."""
-    return "" if approval is None or approval.kind == "not-needed" else _approved(approval)
+    return "" if approval is None or approval.kind == "not-needed" else approval_words(approval.kind, approval.detail)
 
 
-def _approved(approval: Approval) -> str:
-    detail = clean_line(approval.detail, 100) if approval.detail else ""
-    if approval.kind == "granted" and detail in GRANTS:
+def approval_words(kind: str, detail: str | None) -> str:
+    """Return who approved a tool call, or that no approval was needed."""
+    detail = clean_line(detail, 100) if detail else ""
+    if kind == "granted" and detail in GRANTS:
         return GRANTS[detail]
-    words = APPROVALS[approval.kind]
+    words = APPROVALS[kind]
     return f"{words} ({detail})" if words and detail else words
 
 

@@ -15,11 +15,10 @@ import msgspec
 from copilog.analysis.lineage.path_matching import Likeness, plain_path
 from copilog.derive.argued_edits import is_among, is_vague
 from copilog.derive.edit_arguments import MOST_CHARACTERS, Lines, joined, lines_in_arguments
-from copilog.derive.edit_outcomes import EditOutcomes
+from copilog.derive.edit_outcomes import EditOutcomes, is_edit_undone
 from copilog.derive.line_counts import UNKNOWN, changed_lines, total_changes, total_lines
 from copilog.derive.outcomes import is_done, is_made, is_partly_done
 from copilog.model import Conversation, FileChange, FileEdit, Message, ToolCall, Turn
-from copilog.store.details import is_edit_undone
 from copilog.textdiff import unified_diff
 from copilog.textdiff.changed_lines import added_and_removed, lines_of
 

@@ -46,6 +46,9 @@ def work(stats: Stats) -> Section:
         blocks.append(Row(beside))
     if section.top_files:
         blocks.append(_files(section))
+    if section.important_files:
+        columns = [text("File", "path"), *columns_of("work.important_files", section.important_files)]
+        blocks.append(table_of("Files of most conversations", section.important_files, columns))
     if section.references:
         blocks.append(_references(section.references))
     return Section(
@@ -130,7 +133,7 @@ def _counts(caption: str, head: str, rows: list[CountRow]) -> Table:
 
 def _files(section: WorkSection) -> Table:
     columns = [text("File", "path"), *columns_of("work.top_files", section.top_files)]
-    return table_of("Files most touched", section.top_files, columns)
+    return table_of("Files most edited", section.top_files, columns)
 
 
 # --- references -----------------------------------------------------------------------------------------------------

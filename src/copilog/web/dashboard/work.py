@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from copilog.analysis.figures import CountRow, FileRow, LanguageRow, WorkSection
+from copilog.analysis.figures import CountRow, FileRow, LanguageRow, TouchedFileRow, WorkSection
 from copilog.render.report import amounts
 from copilog.render.report.blocks import Figure, text
 from copilog.render.report.spending import folder_names
@@ -22,6 +22,7 @@ from copilog.web.dashboard.panels import (
 
 EDITS = [Series("edits", "tone-1")]
 TURNS = [Series("turns", "tone-1")]
+CONVERSATIONS = [Series("conversations", "tone-1")]
 LINES = [Series("lines added", "good"), Series("lines removed", "bad")]
 FATES = (
     ("kept", "kept", "good"),
@@ -41,6 +42,8 @@ def work(section: WorkSection, links: Links) -> Section:
         panels.append(_ends(section, links))
     if section.top_files:
         panels.append(_files(section.top_files, links))
+    if section.important_files:
+        panels.append(_important_files(section.important_files, links))
     if section.languages:
         panels.append(_languages(section.languages, links))
     if section.errors:
@@ -138,6 +141,20 @@ def _files(rows: Sequence[FileRow], links: Links) -> Panel:
     chart = bars("files", title, "count", "edits", EDITS, points)
     table = figure_table(title, "work.top_files", rows, [text("File", "path")], links, {"File": link})
     return Panel(key="files", title=title, chart=chart, table=table)
+
+
+def _important_files(rows: Sequence[TouchedFileRow], links: Links) -> Panel:
+    def link(row: TouchedFileRow) -> str:
+        return links.behind("work.important_files.conversations", row)
+
+    title = "Files of most conversations"
+    points = [
+        make_point(row.path, CONVERSATIONS, [row.conversations], "count", link(row), label=label)
+        for row, label in zip(rows, folder_names([row.path for row in rows]), strict=True)
+    ]
+    chart = bars("important_files", title, "count", "conversations", CONVERSATIONS, points)
+    table = figure_table(title, "work.important_files", rows, [text("File", "path")], links, {"File": link})
+    return Panel(key="important_files", title=title, chart=chart, table=table)
 
 
 def _languages(rows: Sequence[LanguageRow], links: Links) -> Panel:

@@ -18,7 +18,10 @@ from copilog.store.entries import Entry, entry_of
 from copilog.store.rows import RelationRow, columns_of
 from copilog.store.schema import DETAIL_TABLES
 
-DETAILS = ("turns", "tool_calls", "file_edits", "usages", "skills", "traces", "spends", "shares", "relations")
+DETAILS = (
+    "turns", "tool_calls", "file_edits", "usages", "skills", "traces", "spends", "shares", "relations", "commands",
+    "touches",
+)  # fmt: skip
 
 
 @cache
@@ -38,7 +41,7 @@ def rich_entry() -> Entry:
 # Of each kind of rows: how many are left, as a part of all, and what stands at the end of which of them instead.
 States = st.fixed_dictionaries(
     {
-        name: st.tuples(st.floats(0, 1), st.none() | st.tuples(st.floats(0, 1), st.sampled_from([7, "otherwise"])))
+        name: st.tuples(st.floats(0, 1), st.none() | st.tuples(st.floats(0, 1), st.sampled_from(["7", "otherwise"])))
         for name in DETAILS
     }
 )

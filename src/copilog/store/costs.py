@@ -7,16 +7,19 @@ spread over the turns that report none, in proportion to their output.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from copilog.derive.calls import TurnsOfCalls
 from copilog.derive.costs_in_details import credits_in, multiplier_in
 from copilog.model import Turn, Usage
 from copilog.store.accounts import Accounts, telling
+from copilog.store.checkpoints import TINY
 from copilog.store.details import LARGEST_NUMBER
 from copilog.store.message_counts import MessageCounts, Slot
 from copilog.store.recorded import Counted, caller_of, count_of
-from copilog.store.segments import TINY, Bill, beyond, bill_of
+from copilog.store.segments import Bill, ByModel, beyond, bill_of
 from copilog.store.spend_rows import Method, SpendRows
 from copilog.store.spreading import evenly
 
@@ -45,12 +48,32 @@ class _Costs:
             told = {turn.index for turn in self._talk.turns.values() if self._add_premium_requests_of(turn)}
             self._add_multipliers(whole, told)
             return
-        for turns, by_model in bill.runs_in(self._talk):
+        for turns, by_model in self._runs_of(bill, "premium_requests"):
             asked = [index for index in sorted(turns) if _is_asked(self._talk.turns[index])] or sorted(turns)
             for model, cost in by_model.items():
                 of_model = [turn for turn in asked if self._talk.model_of(Slot(turn)) == model]
                 places = {(slot, model): weight for slot, weight in evenly(of_model or asked).items()}
                 self._rows.share_out("premium_requests", cost, bill.source, places)
+
+    def _runs_of(self, bill: Bill, name: str) -> Iterator[tuple[set[int], ByModel]]:
+        """Yield the cost of each run with its turns, in parts where the run has checkpoints."""
+        for turns, by_model in bill.runs_in(self._talk):
+            parts = self._talk.checkpoints.parts_of(name, sum(by_model.values()), turns)
+            models = [self._model_of(covered) for covered, _ in parts] if len(by_model) > 1 else list(by_model)
+            of_models: ByModel = {}
+            for model, (_, cost) in zip(models, parts, strict=False):
+                of_models[model] = of_models.get(model, 0) + cost
+            fits = all(abs(cost - of_models.get(model, 0)) <= TINY for model, cost in by_model.items())
+            for number, (covered, cost) in enumerate(parts):
+                only = models[0] if len(by_model) == 1 else models[number] if fits else None
+                yield covered, {only: cost}
+            if not parts:
+                yield turns, by_model
+
+    def _model_of(self, turns: set[int]) -> str | None:
+        """Return the model of the turns, None if they have several."""
+        models = {self._talk.model_of(Slot(turn)) for turn in turns}
+        return models.pop() if len(models) == 1 else None
 
     def _add_premium_requests_of(self, turn: Turn) -> bool:
         """Add the premium requests of a turn; return whether it records any."""
@@ -136,7 +159,7 @@ class _Costs:
         """Spread what a bill has beyond the reported credits over the turns of each run that report none."""
         left, silent = told, set(self._talk.turns) - {slot.turn for slot, _ in told}
         surplus = 0.0
-        for turns, by_model in bill.runs_in(self._talk):
+        for turns, by_model in self._runs_of(bill, "credits"):
             own = [usage for slot, usage in left if slot.turn in turns or slot.turn is None]
             left = [(slot, usage) for slot, usage in left if slot.turn not in turns and slot.turn is not None]
             rest, surplus = beyond(by_model, own, surplus)

@@ -292,6 +292,31 @@ def test_config_file_may_price_cached_tokens_alone() -> None:
     assert own.own == ["gpt-5"]
 
 
+def test_config_file_may_price_tokens_without_those_of_the_cache() -> None:
+    own = price_table(["gpt-5"], plan=Plan(prices={"gpt-5": OwnPrice(input=1, output=8)}))
+    package = price_table(["gpt-5"])
+
+    assert own is not None
+    assert package is not None
+    mine, theirs = own.price_at("gpt-5", None), package.price_at("gpt-5", None)
+    assert mine is not None
+    assert theirs is not None
+    assert (mine.input, mine.output, mine.cache_read) == (1, 8, theirs.cache_read)  # left out: as in the package
+    assert theirs.cache_read < 1
+
+
+def test_cached_tokens_of_long_prompts_cost_the_same_part_of_the_input(archive: Archive, measured: Any) -> None:
+    """300,000 in, of which 100,000 are from the cache; usually 3 and 0.3 dollars, in long prompts 6 and so 0.6."""
+    call = Usage(model="mine", input=300_000, output=1_000, cache_read=100_000, scope="call", source="records")
+    archive.put(concluded_entry(with_usage("cached", call)), "made up")
+    long = LongPrice(above=200_000, input=6, output=22.5)
+
+    section = measured(Plan(prices={"mine": OwnPrice(input=3, output=15, cache_read=0.3, long=long)}))
+
+    row = {row.id: row for row in section.by_turn}["vscode:cached#1"]
+    assert row.dollars == pytest.approx(1.2 + 0.06 + 0.0225)
+
+
 def test_model_may_have_the_prices_of_another(measured: Any) -> None:
     section = measured(Plan(prices={"odd": OwnPrice(same_as="gpt-5")}))
 

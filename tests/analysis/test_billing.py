@@ -244,6 +244,21 @@ def test_credits_of_turns_that_were_asked_again_are_apart_in_each_month(measured
     }
 
 
+def test_first_week_and_month_of_a_period_have_those_before_them(tmp_path: Path) -> None:
+    """17 credits on 4 May, 5 on 28 May and 11 on 2 June, which is in the week after that of 28 May."""
+    days = {datetime(2026, 5, 4, 12, tzinfo=UTC): 17, datetime(2026, 5, 28, 12, tzinfo=UTC): 5}
+    days[datetime(2026, 6, 2, 12, tzinfo=UTC)] = 11
+    turns = [turn(n, at, Usage(credits=days[at], model="gpt-5", source="a record")) for n, at in enumerate(days)]
+    one = Conversation(id="vscode:one", source="vscode-session", turns=turns, messages=said(turns))
+    with Archive(tmp_path / "before.db", write=True) as kept:
+        kept.put(concluded_entry(one), "made up")
+        june = Selection(since=datetime(2026, 6, 1, tzinfo=UTC), until=datetime(2026, 7, 1, tzinfo=UTC), utc=True)
+        section = tokens(choose(kept, june)).credits
+
+    assert [(row.name, row.recorded, row.before) for row in section.weeks] == [("2026-06-01", 11, 5)]
+    assert [(row.name, row.recorded, row.before) for row in section.outcomes] == [("2026-06", 11, 22)]
+
+
 def test_repositories_and_branches(measured: Any) -> None:
     section = measured()
 

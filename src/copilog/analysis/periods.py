@@ -71,10 +71,11 @@ def compared(chosen: Chosen, tallies: Tallies, table: PriceTable | None) -> tupl
     first = days_before(since, tomorrow)
     periods = ((since, tomorrow), (first, since))
     if chosen.has_period:  # it has an end only
-        found = [used_in(chosen, chosen.midnight(one), chosen.midnight(end), table) for one, end in periods]
+        this, before = (used_in(chosen, chosen.midnight(one), chosen.midnight(end), table) for one, end in periods)
     else:
-        found = [_of_days(chosen, tallies, one, end) for one, end in periods]
-    return _made(chosen, [since, chosen.today, first, since - timedelta(days=1)], (tomorrow - since).days, *found)
+        this, before = (_of_days(chosen, tallies, one, end) for one, end in periods)
+    days = [since, chosen.today, first, since - timedelta(days=1)]
+    return _made(chosen, days, (tomorrow - since).days, this, before)
 
 
 def _week_and_month_before(day: date) -> date:

@@ -116,6 +116,33 @@ def test_bill_of_a_killed_run_belongs_to_its_turns(tmp_path: Path) -> None:
     assert {(spend.turn, spend.premium_requests) for spend in spends if spend.premium_requests} == {(0, 1), (1, 2)}
 
 
+def test_first_cumulative_summary_of_an_older_log_may_count_from_zero(tmp_path: Path) -> None:
+    log = Log().start(selectedModel="opus").ask().say(outputTokens=100).shut_down(**summary(10_000, 100, 1, 1))
+    log.add("session.resume").ask().say(outputTokens=200).shut_down(**summary(20_000, 200, 1, 2), **NEWER)
+    log.add("session.resume").ask().say(outputTokens=300).shut_down(**summary(50_000, 500, 2, 5), **NEWER)
+
+    spends = spent(read_cleanly(tmp_path, log))
+
+    # The second run alone answered with 200 tokens: they are not the 100 that its summary has beyond the first.
+    used = [spend for spend in spends if spend.input]
+    assert pick(used, "turn", "input", "output") == [(0, 10_000, 100), (1, 20_000, 200), (2, 30_000, 300)]
+    assert total(spends, "credits") == 1 + 2 + 3
+
+
+@pytest.mark.parametrize(("tokens", "output", "used"), [(70_000, 300, 40_000), (40_000, 200, 40_000)])
+def test_summary_without_models_may_stand_between_two_that_continue(
+    tmp_path: Path, tokens: int, output: int, used: int
+) -> None:
+    log = Log().start(selectedModel="opus").ask().say(outputTokens=100).shut_down(**summary(30_000, 100, 1, 1), **NEWER)
+    log.add("session.resume").shut_down(totalPremiumRequests=0, totalNanoAiu=0, **NEWER)
+    log.add("session.resume").ask().say(outputTokens=200).shut_down(**summary(tokens, output, 2, 2), **NEWER)
+
+    spends = spent(read_cleanly(tmp_path, log))
+
+    # 200 tokens of output: a total of 300 includes the 100 of the first run, one of 200 does not.
+    assert pick([spend for spend in spends if spend.input], "turn", "input") == [(0, 30_000), (1, used)]
+
+
 def billed(log: Log, requests: float, credits_: float) -> Log:
     """Add a checkpoint: what was billed since the session began."""
     return log.add("session.usage_checkpoint", {"totalPremiumRequests": requests, "totalNanoAiu": credits_ * 1e9})

@@ -56,8 +56,8 @@ def overview(stats: Stats) -> Section:
         Figure(
             "Elapsed",
             amounts.duration(stats.work.elapsed_ms) if stats.work.timed_turns else amounts.NONE,
-            f"{amounts.duration(stats.work.working_ms)} working,"
-            f" {amounts.duration(stats.work.waiting_ms)} waiting for the user"
+            f"{amounts.duration(stats.work.working_ms)} working"
+            + (f", {amounts.duration(stats.work.waiting_ms)} waiting for the user" if stats.work.waiting_ms else "")
             + _coverage("; time known", stats.work.timed_turns, stats.work.turns),
         ),
     ]

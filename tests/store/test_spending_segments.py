@@ -210,6 +210,21 @@ def test_checkpoints_that_exceed_the_bill_of_their_run_divide_nothing(tmp_path: 
     assert pick(paid, "turn", "credits", "method") == [(0, 2, "spread"), (1, 6, "spread")]
 
 
+def test_compaction_keeps_its_credits_of_the_bill(tmp_path: Path) -> None:
+    log = Log().start(selectedModel="opus").ask().say(outputTokens=100)
+    used = {"model": "opus", "inputTokens": 50_000, "outputTokens": 400, "copilotUsage": {"totalNanoAiu": 2e9}}
+    log.add("session.compaction_start").add(
+        "session.compaction_complete", {"success": True, "compactionTokensUsed": used}
+    )
+    log.ask().say(outputTokens=100).shut_down(**summary(20_000, 200, 2, 6), **NEWER)
+
+    spends = spent(read_cleanly(tmp_path, log))
+
+    # The bill of 6 includes the 2 of the compaction, after turn 0; the rest is shared by the turns.
+    paid = sorted((spend.turn, spend.credits, spend.method) for spend in spends if spend.credits)
+    assert paid == [(0, 2, "recorded"), (0, 2, "spread"), (1, 2, "spread")]
+
+
 def test_calls_keep_their_credits_and_the_rest_of_a_bill_is_spread_over_others(tmp_path: Path) -> None:
     log = Log().start(selectedModel="opus").ask().say(outputTokens=10).ask().say(outputTokens=30)
     log.ask().say(outputTokens=10).shut_down(**shutdown(opus=50), totalNanoAiu=6e9)

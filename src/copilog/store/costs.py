@@ -18,7 +18,7 @@ from copilog.store.accounts import Accounts, telling
 from copilog.store.checkpoints import TINY
 from copilog.store.details import LARGEST_NUMBER
 from copilog.store.message_counts import MessageCounts, Slot
-from copilog.store.recorded import Counted, caller_of, count_of
+from copilog.store.recorded import COMPACTION, Counted, caller_of, count_of
 from copilog.store.segments import Bill, ByModel, beyond, bill_of
 from copilog.store.spend_rows import Method, SpendRows
 from copilog.store.spreading import evenly
@@ -107,11 +107,13 @@ class _Costs:
         told = [*self._accounts.with_credits(self._talk)]
         told += self._in_details({slot.turn for slot, _ in told})
         told += self._of_subagents(told)
+        bill = bill_of(whole, "credits")
+        compactions = self._of_compactions(told) if bill is not None else []
+        told += compactions
         for slot, usage in told:
             self._add_credits_of(slot, usage)
-        bill = bill_of(whole, "credits")
         if bill is not None and (not told or bill.total > _sum_of(told) + TINY):
-            self._add_bill(bill, told)
+            self._add_bill(bill, told, {slot.turn for slot, _ in told[: len(told) - len(compactions)]})
         elif bill is None:
             self._add_session_credits(told)
 
@@ -146,6 +148,15 @@ class _Costs:
             found += [(slot, Usage(credits=amount, source=OF_SUBAGENT)) for slot, amount in parts]
         return found
 
+    def _of_compactions(self, told: list[Counted]) -> list[Counted]:
+        """Return the credits of compactions that the log records, which are a part of the bill of their run."""
+        known = {(usage.input, usage.output) for _, usage in told}
+        return [
+            (slot, usage)
+            for slot, usage in self._accounts.aside
+            if usage.source == COMPACTION and count_of(usage, "credits") and (usage.input, usage.output) not in known
+        ]
+
     def _add_credits_of(self, slot: Slot, usage: Usage) -> None:
         """Add the credits of a turn or a call. Without a model, divide them among the models of the turn by output."""
         cost = count_of(usage, "credits")
@@ -155,9 +166,9 @@ class _Costs:
             return
         self._rows.share_out("credits", cost, usage.source, {(slot, model): weight for model, weight in models.items()})
 
-    def _add_bill(self, bill: Bill, told: list[Counted]) -> None:
+    def _add_bill(self, bill: Bill, told: list[Counted], reporting: set[int | None]) -> None:
         """Spread what a bill has beyond the reported credits over the turns of each run that report none."""
-        left, silent = told, set(self._talk.turns) - {slot.turn for slot, _ in told}
+        left, silent = told, set(self._talk.turns) - reporting
         surplus = 0.0
         for turns, by_model in self._runs_of(bill, "credits"):
             own = [usage for slot, usage in left if slot.turn in turns or slot.turn is None]

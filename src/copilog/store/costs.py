@@ -175,11 +175,13 @@ class _Costs:
             left = [(slot, usage) for slot, usage in left if slot.turn not in turns and slot.turn is not None]
             rest, surplus = beyond(by_model, own, surplus)
             for model, cost in rest.items() if told else by_model.items():
-                self._rows.share_out("credits", cost, bill.source, self._rows.output_of(model, silent & turns or turns))
+                covered = silent & turns or turns
+                together = covered if model is None else ()
+                self._rows.share_out("credits", cost, bill.source, self._rows.output_of(model, covered), together)
 
     def _add_session_credits(self, told: list[Counted]) -> None:
         """Spread what each recorded total of the session so far has beyond its turns, over the turns since the last."""
-        reported = {slot.turn for slot, _ in told}
+        reported = {slot.turn for slot, usage in told if usage.source != OF_SUBAGENT}
         known, since = sum(usage.credits or 0 for slot, usage in told if slot.turn is None), set[int]()
         for index, turn in sorted(self._talk.turns.items()):
             since.add(index)
@@ -189,7 +191,8 @@ class _Costs:
             has_grown = so_far > known + TINY
             if has_grown or (so_far >= known > 0 and silent):  # a total that did not grow is 0 credits for its turns
                 places = self._rows.output_of(None, silent or since)
-                self._rows.share_out("credits", max(so_far - known, 0.0), SESSION_CREDITS, places)
+                left = max(so_far - known, 0.0)
+                self._rows.share_out("credits", left, SESSION_CREDITS, places, silent or since)
                 known = max(known, so_far)
             if so_far:
                 since = set()

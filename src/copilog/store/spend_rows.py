@@ -166,9 +166,10 @@ class SpendRows:
                 within[key] = within.get(key, 0) + amount * share
         return within
 
-    def share_out(self, name: str, cost: float, source: str, places: Places) -> None:
-        """Divide a cost in proportion to weights, and add the parts."""
-        method: Method = "recorded" if len(places) == 1 or not cost else "spread"  # a cost of 0 is not divided
+    def share_out(self, name: str, cost: float, source: str, places: Places, turns: Collection[int] = ()) -> None:
+        """Divide a cost in proportion to weights, and add the parts; it was recorded for all of `turns` together."""
+        is_whole = len(places) == 1 and len(self._talk.answered(turns)) < 2
+        method: Method = "recorded" if is_whole or not cost else "spread"  # a cost of 0 is not divided
         for (slot, model), share in zip(places, shares_of(cost, list(places.values())), strict=True):
             self.add(slot, model, source, method, {name: share})
 

@@ -49,6 +49,8 @@ class _Costs:
             self._add_multipliers(whole, told)
             return
         for turns, by_model in self._runs_of(bill, "premium_requests"):
+            if sum(by_model.values()):
+                self._rows.bill_by("requests", turns)
             asked = [index for index in sorted(turns) if _is_asked(self._talk.turns[index])] or sorted(turns)
             for model, cost in by_model.items():
                 of_model = [turn for turn in asked if self._talk.model_of(Slot(turn)) == model]

@@ -44,6 +44,7 @@ class SpendRows:
         self._rows: dict[Key, dict[str, Any]] = {}
         self._prompts: dict[Key, list[tuple[int, ...]]] = {}
         self._replays: dict[Key, str] = {}
+        self._of_runs: dict[int | None, set[Billing]] = {}  # what the bill of a run names, for each of its turns
 
     def add(self, slot: Slot, model: str | None, source: str, method: Method, numbers: dict[str, Any]) -> None:
         if not numbers:
@@ -85,6 +86,11 @@ class SpendRows:
             costs[slot.turn] = costs.get(slot.turn, 0) + cost
         return costs
 
+    def bill_by(self, billing: Billing, turns: Collection[int]) -> None:
+        """Note that a bill of these turns names a billing system: it is that of turns that name none themselves."""
+        for turn in turns:
+            self._of_runs.setdefault(turn, set()).add(billing)
+
     def _billings(self) -> dict[int | None, Billing | None]:
         """Return the billing system that the records of each turn name; None if they name neither, or both.
 
@@ -99,8 +105,8 @@ class SpendRows:
                 if name in numbers and source in OF_TURNS:
                     named.setdefault(slot.turn, set()).add(billing)
         billings: dict[int | None, Billing | None] = {}
-        for turn in named.keys() | positive.keys():
-            told = positive.get(turn) or named.get(turn, set())
+        for turn in named.keys() | positive.keys() | self._of_runs.keys():
+            told = positive.get(turn) or named.get(turn) or self._of_runs.get(turn, set())
             billings[turn] = next(iter(told)) if len(told) == 1 else None
         return billings
 

@@ -199,6 +199,18 @@ def test_checkpoints_keep_the_bill_of_each_model(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_checkpoint_without_requests_divides_credits_alone(tmp_path: Path) -> None:
+    log = Log().start(selectedModel="opus").ask().say(outputTokens=100)
+    log.add("session.usage_checkpoint", {"totalNanoAiu": 3e9}).ask().say(outputTokens=300)
+    log.shut_down(**summary(4_000, 400, 4, 10), **NEWER)
+
+    spends = spent(read_cleanly(tmp_path, log))
+
+    assert pick([spend for spend in spends if spend.credits], "turn", "credits") == [(0, 3), (1, 7)]
+    asked = [spend for spend in spends if spend.premium_requests]
+    assert pick(asked, "turn", "premium_requests", "method") == [(0, 2, "spread"), (1, 2, "spread")]
+
+
 def test_checkpoints_that_exceed_the_bill_of_their_run_divide_nothing(tmp_path: Path) -> None:
     log = billed(Log().start(selectedModel="opus").ask().say(outputTokens=100), 1, 30)
     log = billed(log.ask().say(outputTokens=300), 4, 70)

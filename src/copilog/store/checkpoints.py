@@ -20,12 +20,13 @@ class Checkpoints:
     """A collector of the bills in a log, in its order."""
 
     def __init__(self) -> None:
-        self._answered: set[int] = set()  # turns since the last bill
+        self._answered: dict[str, set[int]] = {name: set() for name in COUNTERS}  # turns since the last bill
         self._last: dict[str, float] = {}
         self._parts: dict[str, list[Part]] = {}
 
     def listen(self, turn: int) -> None:
-        self._answered.add(turn)
+        for answered in self._answered.values():
+            answered.add(turn)
 
     def read(self, bill: dict[str, Any] | None) -> None:
         """Read a bill, and what it has beyond the one before it; one that is lower counts from zero."""
@@ -34,10 +35,11 @@ class Checkpoints:
             if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < LARGEST_NUMBER * unit:
                 continue
             amount, last = value / unit, self._last.get(name, 0)
-            if self._answered:
-                self._parts.setdefault(name, []).append((self._answered, amount - last if amount >= last else amount))
+            if self._answered[name]:
+                part = self._answered[name], amount - last if amount >= last else amount
+                self._parts.setdefault(name, []).append(part)
+                self._answered[name] = set()
             self._last[name] = amount
-        self._answered = set()
 
     def parts_of(self, name: str, cost: float, turns: set[int]) -> list[Part]:
         """Return the parts of the cost of these turns; empty if it is not divided, or the bills contradict it."""

@@ -105,6 +105,25 @@ def test_turns_whose_sub_agents_alone_record_credits_share_those_of_the_session(
     ]  # fmt: skip
 
 
+def test_credits_of_a_turn_beyond_its_sub_agents_are_those_of_its_own_model(tmp_path: Path) -> None:
+    totals = [
+        {"model": "gpt-5", "inputTokens": 50, "outputTokens": 20},
+        {"model": "gpt-5-mini", "inputTokens": 40, "outputTokens": 60},
+    ]
+    agent = {"kind": "subagent", "agentName": "Explore", "modelName": "GPT-5 mini", "credits": 3}
+    call = {
+        "kind": "toolInvocationSerialized", "toolCallId": "c1", "toolId": "runSubagent", "isComplete": True,
+        "toolSpecificData": agent,
+    }  # fmt: skip
+    asked = asks(0, modelId="copilot/gpt-5", modelTotals=totals, copilotCredits=10)
+    asked["response"] = [call, *asked["response"]]
+
+    paid = credited(reads(tmp_path, asked), "model", "credits", "method")
+
+    # 3 of 10 are the sub-agent's, which alone used the smaller model.
+    assert sorted(paid) == [("GPT-5 mini", 3, "recorded"), ("gpt-5", 7, "recorded")]
+
+
 def test_session_credits_count_by_difference(tmp_path: Path) -> None:
     conversation = reads(
         tmp_path, asks(0, sessionCopilotCredits=4), asks(1, sessionCopilotCredits=4.5), asks(2, copilotCredits=1)

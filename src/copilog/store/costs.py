@@ -13,6 +13,7 @@ import msgspec
 
 from copilog.derive.calls import TurnsOfCalls
 from copilog.derive.costs_in_details import credits_in, multiplier_in
+from copilog.derive.model_names import key_of
 from copilog.model import Turn, Usage
 from copilog.store.accounts import Accounts, telling
 from copilog.store.checkpoints import TINY
@@ -160,9 +161,15 @@ class _Costs:
         ]
 
     def _add_credits_of(self, slot: Slot, usage: Usage) -> None:
-        """Add the credits of a turn or a call. Without a model, divide them among the models of the turn by output."""
+        """Add the credits of a turn or a call. Without a model, divide them among the models of the turn by output.
+
+        A model that only sub-agents with credits of their own used has its part already.
+        """
         cost = count_of(usage, "credits")
         models = {} if usage.model or slot.turn is None else self._rows.models_at(slot)
+        main = key_of(self._talk.model_of(Slot(slot.turn)) or "")
+        paid = {key_of(self._talk.model_of(at) or "") for at in self._talk.credits if at.turn == slot.turn} - {main}
+        models = {model: weight for model, weight in models.items() if key_of(model or "") not in paid} or models
         if cost is None or not models:
             self._add_cost("credits", slot, usage)
             return

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from copilog.derive.model_names import key_of
 from copilog.model import Usage
 from copilog.store.details import LARGEST_NUMBER, agent_of
 from copilog.store.message_counts import HELPER, HELPERS, NOWHERE, MessageCounts, Slot
@@ -164,7 +165,7 @@ class SpendRows:
                 continue
             model = self._talk.model_of(slot)
             around = [key for key in rows if key[0] == Slot(slot.turn)]
-            around = [key for key in around if key[1] == model] or around
+            around = [key for key in around if key_of(key[1] or "") == key_of(model or "")] or around
             amount = sum(numbers.get("credits", 0) for key, numbers in self._rows.items() if key[0] == slot)
             whole = sum(self._rows[key]["input"] for key in around)
             for key in around:

@@ -6,8 +6,9 @@ from datetime import date
 
 import pytest
 
-from copilog.analysis.allowance import month_label, month_to_date
+from copilog.analysis.allowance import month_label, month_to_date, weeks_ahead
 from copilog.analysis.billing_months import month_of
+from copilog.analysis.cells import CreditsRange
 from copilog.analysis.figures import SpendRow
 from copilog.analysis.plans import Plan
 
@@ -65,6 +66,22 @@ def test_unrecorded_month_is_not_a_used_amount_of_0() -> None:
     assert month_label(unknown) == "credits since 2026-06-01: not recorded of 1,900; 20 days left"
     assert (unused.used, unused.left) == (0, 1_900)
     assert month_label(unused).startswith("credits since 2026-06-01: 0 of 1,900 (0%); 20 days left")
+
+
+def test_month_of_estimates_alone_has_no_recorded_pace_of_0() -> None:
+    likely = {"2026-06-02": CreditsRange(8, 10, 20)}
+
+    month = month_to_date([SpendRow(name="2026-06-02", turns=1)], TODAY, Plan(budget=100), likely)
+
+    # 10 credits in 10 days are 1 a day, and 30 in June; 20 days are left, the first of them a Thursday.
+    assert (month.pace, month.forecast) == (None, None)
+    assert month_label(month) == (
+        "credits since 2026-06-01: not recorded + ~10 likely (at least 8, at most 20) of 100 (10%);"
+        " 20 days left; ~1.0 a day, forecast ~30 (24 to 60)"
+    )
+    ahead = weeks_ahead(month)
+    assert ahead["2026-06-08"] == pytest.approx((4, 4 * 0.8, 4 * 2))
+    assert sum(week.likely for week in ahead.values()) == pytest.approx(20)
 
 
 def test_month_without_any_record_is_empty() -> None:

@@ -244,6 +244,21 @@ def test_credits_of_turns_that_were_asked_again_are_apart_in_each_month(measured
     }
 
 
+def test_first_week_and_month_of_a_period_have_those_before_them(tmp_path: Path) -> None:
+    """17 credits on 4 May, 5 on 28 May and 11 on 2 June, which is in the week after that of 28 May."""
+    days = {datetime(2026, 5, 4, 12, tzinfo=UTC): 17, datetime(2026, 5, 28, 12, tzinfo=UTC): 5}
+    days[datetime(2026, 6, 2, 12, tzinfo=UTC)] = 11
+    turns = [turn(n, at, Usage(credits=days[at], model="gpt-5", source="a record")) for n, at in enumerate(days)]
+    one = Conversation(id="vscode:one", source="vscode-session", turns=turns, messages=said(turns))
+    with Archive(tmp_path / "before.db", write=True) as kept:
+        kept.put(concluded_entry(one), "made up")
+        june = Selection(since=datetime(2026, 6, 1, tzinfo=UTC), until=datetime(2026, 7, 1, tzinfo=UTC), utc=True)
+        section = tokens(choose(kept, june)).credits
+
+    assert [(row.name, row.recorded, row.before) for row in section.weeks] == [("2026-06-01", 11, 5)]
+    assert [(row.name, row.recorded, row.before) for row in section.outcomes] == [("2026-06", 11, 22)]
+
+
 def test_repositories_and_branches(measured: Any) -> None:
     section = measured()
 
@@ -290,6 +305,31 @@ def test_config_file_may_price_cached_tokens_alone() -> None:
     assert theirs is not None
     assert (mine.input, mine.output, mine.cache_read) == (theirs.input, theirs.output, 0.5)
     assert own.own == ["gpt-5"]
+
+
+def test_config_file_may_price_tokens_without_those_of_the_cache() -> None:
+    own = price_table(["gpt-5"], plan=Plan(prices={"gpt-5": OwnPrice(input=1, output=8)}))
+    package = price_table(["gpt-5"])
+
+    assert own is not None
+    assert package is not None
+    mine, theirs = own.price_at("gpt-5", None), package.price_at("gpt-5", None)
+    assert mine is not None
+    assert theirs is not None
+    assert (mine.input, mine.output, mine.cache_read) == (1, 8, theirs.cache_read)  # left out: as in the package
+    assert theirs.cache_read < 1
+
+
+def test_cached_tokens_of_long_prompts_cost_the_same_part_of_the_input(archive: Archive, measured: Any) -> None:
+    """300,000 in, of which 100,000 are from the cache; usually 3 and 0.3 dollars, in long prompts 6 and so 0.6."""
+    call = Usage(model="mine", input=300_000, output=1_000, cache_read=100_000, scope="call", source="records")
+    archive.put(concluded_entry(with_usage("cached", call)), "made up")
+    long = LongPrice(above=200_000, input=6, output=22.5)
+
+    section = measured(Plan(prices={"mine": OwnPrice(input=3, output=15, cache_read=0.3, long=long)}))
+
+    row = {row.id: row for row in section.by_turn}["vscode:cached#1"]
+    assert row.dollars == pytest.approx(1.2 + 0.06 + 0.0225)
 
 
 def test_model_may_have_the_prices_of_another(measured: Any) -> None:

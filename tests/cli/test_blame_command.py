@@ -203,6 +203,14 @@ def test_survival_compares_what_was_written_with_what_is_there(archive: Path, re
     )
 
 
+def test_nothing_is_left_of_a_file_that_is_gone_from_the_work_tree(archive: Path, repo: Repo, tides: Path) -> None:
+    tides.unlink()  # and not committed yet
+
+    gone = asked(archive, "blame", "--survival", repo.folder, "--json").json
+
+    assert (gone["files_gone"], gone["added"], gone["still_there"], gone["share"]) == (1, 4, 0, 0.0)
+
+
 def test_survival_is_kept_with_its_date_and_coverage(archive: Path, repo: Repo) -> None:
     assert run("blame", "--survival", repo.folder, "--archive", archive).code == 0
 

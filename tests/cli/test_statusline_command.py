@@ -206,3 +206,17 @@ def test_a_period_without_turns_is_not_called_today(archive: Path) -> None:
 
     assert "no turns then" in told.out
     assert "today" not in told.out
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the time zone of a process cannot be changed")
+def test_days_and_months_are_those_of_utc_if_asked_for(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_utc = status("--archive", archive, "--at", "2026-05-05T18:00:00+00:00", "--json").json
+    monkeypatch.setenv("TZ", "Pacific/Kiritimati")  # 14 hours ahead: the evening of Tuesday is Wednesday there
+    time.tzset()
+
+    theirs = status("--archive", archive, "--at", "2026-05-05T18:00:00+00:00", "--json").json
+    github = status("--archive", archive, "--at", "2026-05-05T18:00:00+00:00", "--utc", "--json").json
+
+    assert (theirs["day"], github["day"]) == ("2026-05-06", "2026-05-05")
+    assert (github["turns_today"], github["month_used"]) == (in_utc["turns_today"], in_utc["month_used"]) == (3, 7)
+    assert theirs["turns_today"] != github["turns_today"]

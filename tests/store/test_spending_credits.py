@@ -75,6 +75,55 @@ def test_session_credits_are_shared_over_turns_that_record_none(tmp_path: Path) 
     ]
 
 
+def test_session_credits_of_several_turns_are_spread_even_if_one_alone_records_its_output(tmp_path: Path) -> None:
+    told = [{"model": "gpt-5", "inputTokens": 50, "outputTokens": 30}]
+
+    conversation = reads(tmp_path, asks(0), asks(1, modelTotals=told), asks(2, sessionCopilotCredits=6))
+
+    # Nobody knows what each of the three took: the only known weight has all of it, and says so.
+    paid = [row for row in credited(conversation, "turn", "credits", "method") if row[1]]
+    assert paid == [(1, 6, "spread")]
+
+
+def test_turns_whose_sub_agents_alone_record_credits_share_those_of_the_session(tmp_path: Path) -> None:
+    told = [{"model": "gpt-5", "inputTokens": 50, "outputTokens": 30}]
+    agent = {"kind": "subagent", "agentName": "Explore", "credits": 1}
+    call = {
+        "kind": "toolInvocationSerialized", "toolCallId": "c1", "toolId": "runSubagent", "isComplete": True,
+        "toolSpecificData": agent,
+    }  # fmt: skip
+    first = asks(0, modelTotals=told, sessionCopilotCredits=5)
+    first["response"] = [call, *first["response"]]
+
+    conversation = reads(tmp_path, first, asks(1, copilotCredits=3, sessionCopilotCredits=8))
+
+    # 5 for turn 0, of which the sub-agent reports 1.
+    paid = credited(conversation, "turn", "credits", "source", "method")
+    assert sorted(paid) == [
+        (0, 1, "credits of the sub-agent", "recorded"), (0, 4, "sessionCopilotCredits", "recorded"),
+        (1, 3, "request", "recorded"),
+    ]  # fmt: skip
+
+
+def test_credits_of_a_turn_beyond_its_sub_agents_are_those_of_its_own_model(tmp_path: Path) -> None:
+    totals = [
+        {"model": "gpt-5", "inputTokens": 50, "outputTokens": 20},
+        {"model": "gpt-5-mini", "inputTokens": 40, "outputTokens": 60},
+    ]
+    agent = {"kind": "subagent", "agentName": "Explore", "modelName": "GPT-5 mini", "credits": 3}
+    call = {
+        "kind": "toolInvocationSerialized", "toolCallId": "c1", "toolId": "runSubagent", "isComplete": True,
+        "toolSpecificData": agent,
+    }  # fmt: skip
+    asked = asks(0, modelId="copilot/gpt-5", modelTotals=totals, copilotCredits=10)
+    asked["response"] = [call, *asked["response"]]
+
+    paid = credited(reads(tmp_path, asked), "model", "credits", "method")
+
+    # 3 of 10 are the sub-agent's, which alone used the smaller model.
+    assert sorted(paid) == [("GPT-5 mini", 3, "recorded"), ("gpt-5", 7, "recorded")]
+
+
 def test_session_credits_count_by_difference(tmp_path: Path) -> None:
     conversation = reads(
         tmp_path, asks(0, sessionCopilotCredits=4), asks(1, sessionCopilotCredits=4.5), asks(2, copilotCredits=1)

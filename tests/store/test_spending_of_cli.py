@@ -236,20 +236,23 @@ def test_a_log_without_an_end_has_the_output_of_each_turn(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "used",
+    ("used", "paid"),
     [
-        {"input": 5000, "output": 200, "cachedInput": 4000},
-        {
-            "model": "opus",
-            "inputTokens": 5000,
-            "outputTokens": 200,
-            "cacheReadTokens": 4000,
-            "copilotUsage": {"totalNanoAiu": 5e8},
-        },
+        ({"input": 5000, "output": 200, "cachedInput": 4000}, None),
+        (
+            {
+                "model": "opus",
+                "inputTokens": 5000,
+                "outputTokens": 200,
+                "cacheReadTokens": 4000,
+                "copilotUsage": {"totalNanoAiu": 5e8},
+            },
+            0.5,
+        ),
     ],
     ids=["older", "newer"],
 )
-def test_a_compaction_comes_on_top_but_its_credits_do_not(tmp_path: Path, used: Json) -> None:
+def test_a_compaction_comes_on_top_but_its_credits_do_not(tmp_path: Path, used: Json, paid: float | None) -> None:
     log = Log().start(selectedModel="opus").ask().say(outputTokens=10).ask().say(outputTokens=10)
     log.add("session.compaction_complete", {"success": True, "summaryContent": "so far", "compactionTokensUsed": used})
     log.say(outputTokens=20).shut_down(**shutdown(opus=40), totalNanoAiu=2e9)
@@ -259,7 +262,7 @@ def test_a_compaction_comes_on_top_but_its_credits_do_not(tmp_path: Path, used: 
     assert (total(spends, "input"), total(spends, "output"), total(spends, "credits")) == (5400, 240, 2.0)
     compactions = [spend for spend in spends if spend.source == "session.compaction_complete"]
     assert pick(compactions, "turn", "model", "input", "output", "cache_read", "credits", "method") == [
-        (1, "opus", 5000, 200, 4000, None, "recorded")
+        (1, "opus", 5000, 200, 4000, paid, "recorded")
     ]
 
 

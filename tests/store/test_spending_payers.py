@@ -124,3 +124,17 @@ def test_rounds_are_calls(tmp_path: Path) -> None:
     conversation.turns[0].rounds = [Round(), Round(), Round()]
 
     assert total(spent(conversation), "calls") == 3
+
+
+@pytest.mark.parametrize(("credits_", "billing"), [(0, "requests"), (8, "credits")])
+def test_turns_that_nobody_asked_are_billed_as_their_run(tmp_path: Path, credits_: float, billing: str) -> None:
+    log = Log().start(selectedModel="opus").ask().say(outputTokens=10)
+    log.ask("go on", source="autopilot", isAutopilotContinuation=True).say(outputTokens=10)
+    log.shut_down(**shutdown(opus=20), totalPremiumRequests=1, totalNanoAiu=credits_ * 1e9)
+
+    spends = spent(read_cleanly(tmp_path, log))
+
+    # One request for the prompt of turn 0; turn 1 cost none, and belongs to the same system.
+    asked = [spend for spend in spends if spend.premium_requests]
+    assert pick(asked, "turn", "premium_requests") == [(0, 1)]
+    assert {spend.billing for spend in spends if spend.turn == 1} == {billing}

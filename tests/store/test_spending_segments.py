@@ -116,6 +116,127 @@ def test_bill_of_a_killed_run_belongs_to_its_turns(tmp_path: Path) -> None:
     assert {(spend.turn, spend.premium_requests) for spend in spends if spend.premium_requests} == {(0, 1), (1, 2)}
 
 
+def test_first_cumulative_summary_of_an_older_log_may_count_from_zero(tmp_path: Path) -> None:
+    log = Log().start(selectedModel="opus").ask().say(outputTokens=100).shut_down(**summary(10_000, 100, 1, 1))
+    log.add("session.resume").ask().say(outputTokens=200).shut_down(**summary(20_000, 200, 1, 2), **NEWER)
+    log.add("session.resume").ask().say(outputTokens=300).shut_down(**summary(50_000, 500, 2, 5), **NEWER)
+
+    spends = spent(read_cleanly(tmp_path, log))
+
+    # The second run alone answered with 200 tokens: they are not the 100 that its summary has beyond the first.
+    used = [spend for spend in spends if spend.input]
+    assert pick(used, "turn", "input", "output") == [(0, 10_000, 100), (1, 20_000, 200), (2, 30_000, 300)]
+    assert total(spends, "credits") == 1 + 2 + 3
+
+
+@pytest.mark.parametrize(("tokens", "output", "used"), [(70_000, 300, 40_000), (40_000, 200, 40_000)])
+def test_summary_without_models_may_stand_between_two_that_continue(
+    tmp_path: Path, tokens: int, output: int, used: int
+) -> None:
+    log = Log().start(selectedModel="opus").ask().say(outputTokens=100).shut_down(**summary(30_000, 100, 1, 1), **NEWER)
+    log.add("session.resume").shut_down(totalPremiumRequests=0, totalNanoAiu=0, **NEWER)
+    log.add("session.resume").ask().say(outputTokens=200).shut_down(**summary(tokens, output, 2, 2), **NEWER)
+
+    spends = spent(read_cleanly(tmp_path, log))
+
+    # 200 tokens of output: a total of 300 includes the 100 of the first run, one of 200 does not.
+    assert pick([spend for spend in spends if spend.input], "turn", "input") == [(0, 30_000), (1, used)]
+
+
+def billed(log: Log, requests: float, credits_: float) -> Log:
+    """Add a checkpoint: what was billed since the session began."""
+    return log.add("session.usage_checkpoint", {"totalPremiumRequests": requests, "totalNanoAiu": credits_ * 1e9})
+
+
+@pytest.mark.parametrize("has_end", [True, False])
+def test_checkpoints_in_a_run_divide_its_bill_among_its_turns(tmp_path: Path, has_end: bool) -> None:
+    log = billed(Log().start(selectedModel="opus").ask().say(outputTokens=100), 1, 3)
+    log = billed(log.ask().say(outputTokens=300), 4, 10)
+    if has_end:
+        log.shut_down(**summary(4_000, 400, 4, 10), **NEWER)
+
+    spends = spent(read_cleanly(tmp_path, log))
+
+    # 3 credits and 1 request up to the first checkpoint, 7 and 3 from there to the second, whatever the output.
+    paid = [spend for spend in spends if spend.credits]
+    assert pick(paid, "turn", "credits", "method") == [(0, 3, "recorded"), (1, 7, "recorded")]
+    asked = [spend for spend in spends if spend.premium_requests]
+    assert pick(asked, "turn", "premium_requests", "method") == [(0, 1, "recorded"), (1, 3, "recorded")]
+
+
+def test_turns_between_two_checkpoints_share_what_was_billed_between_them(tmp_path: Path) -> None:
+    log = billed(Log().start(selectedModel="opus").ask().say(outputTokens=100), 1, 2)
+    log = billed(log.ask().say(outputTokens=100).ask().say(outputTokens=300), 3, 10)
+    log.ask().say(outputTokens=100).shut_down(**summary(6_000, 600, 4, 15), **NEWER)
+
+    spends = spent(read_cleanly(tmp_path, log))
+
+    # 8 credits for 100 and 300 tokens of output, and the last 5 up to the end.
+    paid = [spend for spend in spends if spend.credits]
+    assert pick(paid, "turn", "credits", "method") == [
+        (0, 2, "recorded"), (1, 2, "spread"), (2, 6, "spread"), (3, 5, "recorded"),
+    ]  # fmt: skip
+
+
+def test_checkpoints_keep_the_bill_of_each_model(tmp_path: Path) -> None:
+    log = billed(Log().start().ask().say(outputTokens=100, model="opus"), 1, 6)
+    log = billed(log.ask().say(outputTokens=100, model="haiku"), 2, 7)
+    metrics = {
+        model: {
+            "requests": {"count": 1, "cost": 1},
+            "usage": {"inputTokens": 1_000, "outputTokens": 100},
+            "totalNanoAiu": nano,
+        }
+        for model, nano in (("opus", 6e9), ("haiku", 1e9))
+    }
+    log.shut_down(modelMetrics=metrics, totalPremiumRequests=2, totalNanoAiu=7e9, **NEWER)
+
+    spends = spent(read_cleanly(tmp_path, log))
+
+    paid = [spend for spend in spends if spend.credits]
+    assert pick(paid, "turn", "model", "credits", "method") == [
+        (0, "opus", 6, "recorded"), (1, "haiku", 1, "recorded"),
+    ]  # fmt: skip
+
+
+def test_checkpoint_without_requests_divides_credits_alone(tmp_path: Path) -> None:
+    log = Log().start(selectedModel="opus").ask().say(outputTokens=100)
+    log.add("session.usage_checkpoint", {"totalNanoAiu": 3e9}).ask().say(outputTokens=300)
+    log.shut_down(**summary(4_000, 400, 4, 10), **NEWER)
+
+    spends = spent(read_cleanly(tmp_path, log))
+
+    assert pick([spend for spend in spends if spend.credits], "turn", "credits") == [(0, 3), (1, 7)]
+    asked = [spend for spend in spends if spend.premium_requests]
+    assert pick(asked, "turn", "premium_requests", "method") == [(0, 2, "spread"), (1, 2, "spread")]
+
+
+def test_checkpoints_that_exceed_the_bill_of_their_run_divide_nothing(tmp_path: Path) -> None:
+    log = billed(Log().start(selectedModel="opus").ask().say(outputTokens=100), 1, 30)
+    log = billed(log.ask().say(outputTokens=300), 4, 70)
+    log.shut_down(**summary(4_000, 400, 4, 8), **NEWER)
+
+    spends = spent(read_cleanly(tmp_path, log))
+
+    paid = [spend for spend in spends if spend.credits]
+    assert pick(paid, "turn", "credits", "method") == [(0, 2, "spread"), (1, 6, "spread")]
+
+
+def test_compaction_keeps_its_credits_of_the_bill(tmp_path: Path) -> None:
+    log = Log().start(selectedModel="opus").ask().say(outputTokens=100)
+    used = {"model": "opus", "inputTokens": 50_000, "outputTokens": 400, "copilotUsage": {"totalNanoAiu": 2e9}}
+    log.add("session.compaction_start").add(
+        "session.compaction_complete", {"success": True, "compactionTokensUsed": used}
+    )
+    log.ask().say(outputTokens=100).shut_down(**summary(20_000, 200, 2, 6), **NEWER)
+
+    spends = spent(read_cleanly(tmp_path, log))
+
+    # The bill of 6 includes the 2 of the compaction, after turn 0; the rest is shared by the turns.
+    paid = sorted((spend.turn, spend.credits, spend.method) for spend in spends if spend.credits)
+    assert paid == [(0, 2, "recorded"), (0, 2, "spread"), (1, 2, "spread")]
+
+
 def test_calls_keep_their_credits_and_the_rest_of_a_bill_is_spread_over_others(tmp_path: Path) -> None:
     log = Log().start(selectedModel="opus").ask().say(outputTokens=10).ask().say(outputTokens=30)
     log.ask().say(outputTokens=10).shut_down(**shutdown(opus=50), totalNanoAiu=6e9)

@@ -14,6 +14,9 @@ from copilog.analysis.plans import Plan
 from copilog.analysis.prices import PriceTable
 from copilog.analysis.selection import Selection, choose
 from copilog.model import Usage
+from copilog.render.report import amounts
+from copilog.render.report.blocks import Figures
+from copilog.render.report.overview import overview as report_overview
 from copilog.store.archive import Archive
 from copilog.web.dashboard.credits import credits_of
 from copilog.web.dashboard.figures import measure
@@ -120,8 +123,44 @@ def test_headlines_name_the_time_that_they_are_compared_with(archive: Path) -> N
     # On 4 May: 2 turns, 32,000 + 1,500 tokens, 2 premium requests.
     assert tiles["Turns"].endswith("; 2 in the day before (2026-05-04)")
     assert "; 33.5 k in the day before (2026-05-04)" in tiles["Tokens"]
-    assert tiles["Premium requests"] == "as recorded; 2 in the day before (2026-05-04)"
+    assert (
+        tiles["Premium requests"]
+        == "as recorded, 1 of them spread over several turns; 2 in the day before (2026-05-04)"
+    )
     assert not any("before" in (tile.note or "") for tile in overview(whole.stats, Links(Filters(), NOW)).tiles)
+
+
+def test_headlines_have_their_coverage_and_marks(archive: Path) -> None:
+    day = Selection(since=datetime(2026, 5, 5, tzinfo=UTC), until=datetime(2026, 5, 6, tzinfo=UTC), utc=True)
+    with Archive(archive) as opened:
+        stats = measure(choose(opened, day, now=NOW), lambda _: None).stats
+
+    on_page = {tile.label: tile.note or "" for tile in overview(stats, Links(Filters(), NOW)).tiles}
+    (figures,) = report_overview(stats).blocks
+    assert isinstance(figures, Figures)
+    in_report = {figure.label: figure.note or "" for figure in figures.figures}
+
+    tokens, total = stats.tokens, stats.tokens.total
+    known = f"recorded for {tokens.input_turns} of {total.turns} turns, {amounts.short(total.spread)} of them spread"
+    assert tokens.input_turns < total.turns
+    assert total.spread
+    for notes in (on_page, in_report):
+        assert notes["Tokens"].startswith(known)
+        assert f"{amounts.decimal(total.spread_requests)} of them spread" in notes["Premium requests"]
+        assert f"{amounts.decimal(total.spread_credits)} of them spread" in notes["AI credits"]
+
+
+def test_elapsed_time_says_of_how_many_turns_it_is_known(archive: Path) -> None:
+    with Archive(archive) as opened:
+        stats = measure(choose(opened, now=NOW), lambda _: None).stats
+
+    (figures,) = report_overview(stats).blocks
+    assert isinstance(figures, Figures)
+    known = f"time known for {stats.work.timed_turns} of {stats.work.turns} turns"
+    assert stats.work.timed_turns < stats.work.turns
+    assert [known in (figure.note or "") for figure in figures.figures if figure.label == "Elapsed"] == [True]
+    tiles = overview(stats, Links(Filters(), NOW)).tiles
+    assert [tile.note for tile in tiles if tile.label == "Elapsed"] == [known]
 
 
 # --- estimates and forecast -----------------------------------------------------------------------------------------

@@ -153,7 +153,13 @@ def test_the_panel_shows_traces_and_usage() -> None:
     summary = Summary(id="vscode:1", title="Tides", source="vscode-session")
     panel = panel_of(conversation)
     html = render_page(
-        "conversation_part.html", what="panel", panel_values=panel, addresses=Addresses(), summary=summary
+        "conversation_part.html",
+        what="panel",
+        panel_values=panel,
+        addresses=Addresses(),
+        summary=summary,
+        similar=[],
+        similar_url="/conversation/similar?id=1",
     )
 
     for words in ("/home/ana/1.json", "metadata", "12.50 %", "System", "4.0 s", "lead"):

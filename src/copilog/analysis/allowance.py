@@ -96,12 +96,13 @@ class Ahead(NamedTuple):
 
 def weeks_ahead(month: MonthSection) -> dict[str, Ahead]:
     """Return what the rest of the billing month comes to at its pace, by the Monday of each week."""
-    if month.pace is None or month.unit != "credits":
+    if (month.pace is None and month.estimated_pace is None) or month.unit != "credits":
         return {}
+    recorded = month.pace or 0
     end = date.fromisoformat(month.until)
     elapsed = (end - date.fromisoformat(month.since)).days - month.days_left
-    likely = month.pace + (month.estimated_pace or 0)
-    least, most = (month.pace + (amount or 0) / elapsed for amount in (month.at_least, month.at_most))
+    likely = recorded + (month.estimated_pace or 0)
+    least, most = (recorded + (amount or 0) / elapsed for amount in (month.at_least, month.at_most))
     days: dict[str, int] = {}
     for number in range(month.days_left):
         day = end - timedelta(days=number + 1)
@@ -132,12 +133,15 @@ def month_label(month: MonthSection) -> str:
 def _pace_label(month: MonthSection) -> str:
     if month.pace is None and not month.estimated_pace:
         return ""
-    more, much = "", ""
+    paces = [f"{month.pace:,.1f}"] if month.pace is not None else []
+    forecasts = [f"{month.forecast or 0:,.0f}"] if month.pace is not None else []
+    ends = ""
     if month.estimated_pace and month.estimated_forecast is not None:
-        more, much = f" + ~{month.estimated_pace:,.1f}", f" + ~{month.estimated_forecast:,.0f}"
+        paces.append(f"~{month.estimated_pace:,.1f}")
+        forecasts.append(f"~{month.estimated_forecast:,.0f}")
         if month.forecast_at_least is not None and month.forecast_at_most is not None:
-            much += f" ({month.forecast_at_least:,.0f} to {month.forecast_at_most:,.0f})"
-    return f"; {month.pace or 0:,.1f}{more} a day, forecast {month.forecast or 0:,.0f}{much}"
+            ends = f" ({month.forecast_at_least:,.0f} to {month.forecast_at_most:,.0f})"
+    return f"; {' + '.join(paces)} a day, forecast {' + '.join(forecasts)}{ends}"
 
 
 def _amount(number: float | None, digits: int) -> str:

@@ -57,12 +57,14 @@ class Compared(NamedTuple):
     before_until: date
     cells: list[Cell]
     cells_before: list[Cell]
+    cells_earlier: list[Cell]  # of the week and the month before the selected period begins
 
 
 def credits_section(cells: Iterable[Cell], shown: Callable[[str], str], compared: Compared) -> CreditsSection:
     """Return the credits by week, repository and outcome, from cells that are summed by day already."""
-    credited, of_period, of_before = (
-        [cell for cell in several if _has_credits(cell)] for several in (cells, compared.cells, compared.cells_before)
+    credited, of_period, of_before, earlier = (
+        [cell for cell in several if _has_credits(cell)]
+        for several in (cells, compared.cells, compared.cells_before, compared.cells_earlier)
     )
 
     def model(key: str) -> str:
@@ -71,14 +73,20 @@ def credits_section(cells: Iterable[Cell], shown: Callable[[str], str], compared
     def repository(cell: Cell) -> Key:
         return cell.repository or NO_REPOSITORY, key_of(cell.model or "")
 
-    weeks = _sums(credited, lambda cell: (monday_of(cell.day), key_of(cell.model or "")) if cell.day else None)
-    outcomes = _sums(credited, lambda cell: (cell.day[:7], _outcome(cell)) if cell.day else None)
+    def week(cell: Cell) -> Key | None:
+        return (monday_of(cell.day), key_of(cell.model or "")) if cell.day else None
+
+    def month(cell: Cell) -> Key | None:
+        return (cell.day[:7], _outcome(cell)) if cell.day else None
+
+    weeks, weeks_before = _sums(credited, week), _sums([*earlier, *credited], week)
+    outcomes, outcomes_before = _sums(credited, month), _sums([*earlier, *credited], month)
     repositories = _sums(credited, repository)
     period, before = _sums(of_period, repository), _sums(of_before, repository)
     return CreditsSection(
         weeks=[
-            _row((week, model(key)), weeks[week, key], before=weeks.get((_week_before(week), key)))
-            for week, key in sorted(weeks)
+            _row((monday, model(key)), weeks[monday, key], before=weeks_before.get((_week_before(monday), key)))
+            for monday, key in sorted(weeks)
         ],
         repositories=sorted(
             (
@@ -88,7 +96,7 @@ def credits_section(cells: Iterable[Cell], shown: Callable[[str], str], compared
             key=lambda row: (-((row.recorded or 0) + (row.computed or 0)), -(row.estimated or 0), row.name, row.of),
         ),
         outcomes=[
-            _row(key, outcomes[key], before=outcomes.get((_month_before(key[0]), key[1])))
+            _row(key, outcomes[key], before=outcomes_before.get((_month_before(key[0]), key[1])))
             for key in sorted(outcomes, key=lambda key: (key[0], _place(key[1])))
         ],
     )

@@ -42,6 +42,7 @@ class Wishes(NamedTuple):
     until: datetime | None = None
     conversations: str | None = None  # a JSON list: the numbers of the selected ones; None: all
     month: Month | None = None  # the plan in the config file
+    utc: bool = False  # days and months are those of UTC, instead of the user's
     is_quick: bool = False  # on the fast path, before the command line is parsed
 
 
@@ -107,6 +108,7 @@ def _status(connection: sqlite3.Connection, archive: Path, wishes: Wishes, now: 
         is_wanted=workspace_filter(wishes.workspace) if wishes.workspace is not None else None,
         scanned_at=text_of(scan) if scan is not None else None,
         month=wishes.month or Month(),
+        zone=UTC if wishes.utc else None,
     )
 
 

@@ -20,6 +20,7 @@ from copilog.analysis.prices import PriceTable
 from copilog.analysis.selection import Chosen
 
 MOMENT = timedelta(microseconds=1)
+TWO_MONTHS = timedelta(days=62)
 EARLIEST = datetime(1, 1, 3, tzinfo=UTC)  # times before it cannot be told in every time zone
 
 
@@ -62,16 +63,25 @@ def compared(chosen: Chosen, tallies: Tallies, table: PriceTable | None) -> tupl
         before = used_in(chosen, begin - length, begin, table)
         ends = (begin, max(until, begin + MOMENT) - MOMENT, begin - length, begin - MOMENT)
         days = [moment.astimezone(selection.zone).date() for moment in ends]
-        return _made(chosen, days, max(1, round(length / timedelta(days=1))), this, before)
+        first = _week_and_month_before(days[0]) if begin - EARLIEST > TWO_MONTHS else days[0]
+        earlier = used_in(chosen, chosen.midnight(first), begin, table).cells
+        return _made(chosen, days, max(1, round(length / timedelta(days=1))), this, before, earlier)
     since, _ = month_of(chosen.today, chosen.plan.billing_day)
     tomorrow = chosen.today + timedelta(days=1)
     first = days_before(since, tomorrow)
     periods = ((since, tomorrow), (first, since))
     if chosen.has_period:  # it has an end only
-        found = [used_in(chosen, chosen.midnight(one), chosen.midnight(end), table) for one, end in periods]
+        this, before = (used_in(chosen, chosen.midnight(one), chosen.midnight(end), table) for one, end in periods)
     else:
-        found = [_of_days(chosen, tallies, one, end) for one, end in periods]
-    return _made(chosen, [since, chosen.today, first, since - timedelta(days=1)], (tomorrow - since).days, *found)
+        this, before = (_of_days(chosen, tallies, one, end) for one, end in periods)
+    days = [since, chosen.today, first, since - timedelta(days=1)]
+    return _made(chosen, days, (tomorrow - since).days, this, before)
+
+
+def _week_and_month_before(day: date) -> date:
+    """Return the first day of the week before that of a day, or of the month before: the earlier one."""
+    monday = day - timedelta(days=day.weekday() + 7)
+    return min(monday, (day.replace(day=1) - timedelta(days=1)).replace(day=1))
 
 
 def _of_days(chosen: Chosen, tallies: Tallies, since: date, until: date) -> Used:
@@ -86,11 +96,13 @@ def _of_days(chosen: Chosen, tallies: Tallies, since: date, until: date) -> Used
     return Used(turns, total, rows, cells)
 
 
-def _made(chosen: Chosen, days: list[date], length: int, this: Used, before: Used) -> tuple[Compared, PeriodSection]:
+def _made(
+    chosen: Chosen, days: list[date], length: int, this: Used, before: Used, earlier: Collection[Cell] = ()
+) -> tuple[Compared, PeriodSection]:
     since, until, before_since, before_until = days
     end = chosen.selection.until
     return (
-        Compared(since, until, before_since, before_until, list(this.cells), list(before.cells)),
+        Compared(since, until, before_since, before_until, list(this.cells), list(before.cells), list(earlier)),
         PeriodSection(
             since=since.isoformat(),
             until=until.isoformat(),

@@ -115,24 +115,21 @@ def _own_model(name: str, price: OwnPrice, table: PriceTable) -> PricedModel | N
     own = (price.input, price.output, price.cache_read, price.cache_write, price.long)
     if known is not None and all(one is None for one in own):
         return known
-    read = price.cache_read if price.cache_read is not None else _part(first, "cache_read", price, paid)
-    written = price.cache_write if price.cache_write is not None else _part(first, "cache_write", price, paid)
+    known_read, known_written = (first.cache_read, first.cache_write) if first is not None else (paid, paid)
+    read = price.cache_read if price.cache_read is not None else known_read
+    written = price.cache_write if price.cache_write is not None else known_written
     unit = UnitPrice(input=paid, output=answered, cache_read=read, cache_write=written)
     if price.long is not None:
         more = price.long
+        part = more.input / paid if paid else 0  # what is left out costs the same part of the input as usual
         longer = UnitPrice(
             input=more.input,
             output=more.output,
-            cache_read=more.cache_read if more.cache_read is not None else more.input,
-            cache_write=more.cache_write if more.cache_write is not None else more.input,
+            cache_read=more.cache_read if more.cache_read is not None else read * part,
+            cache_write=more.cache_write if more.cache_write is not None else written * part,
         )
         unit = replace(unit, above=more.above, long=longer)
     return PricedModel(name=f"{name} (config file)", prices=[unit])
-
-
-def _part(first: UnitPrice | None, name: str, price: OwnPrice, paid: float) -> float:
-    """Return a price of cached tokens: that of the package, or `paid` if it has none or the plan prices the input."""
-    return getattr(first, name) if first is not None and price.input is None else paid
 
 
 def _table_of_package(models: Iterable[str], folder: Path | None) -> PriceTable | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import NamedTuple
 
@@ -141,9 +141,13 @@ def status_of(
     is_wanted: IsWanted | None = None,
     scanned_at: str | None = None,
     month: Month | None = None,
+    zone: tzinfo | None = None,
 ) -> Status:
-    """Return the figures of the day of `now`, or of a period, for all conversations or for the selected ones."""
-    midnight = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
+    """Return the figures of the day of `now`, or of a period, for all conversations or for the selected ones.
+
+    `zone` is whose days count; None: the user's.
+    """
+    midnight = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=zone)
     connection.create_function("is_wanted", 2, is_wanted or (lambda *_: True), deterministic=True)
     values = {
         "since": text_of(period[0] or midnight),
@@ -183,7 +187,7 @@ def _with_month(
 ) -> Status:
     """Return the status with the billing month up to the end of the day."""
     since, _ = month_of(midnight.date(), month.first_day)
-    begin = text_of(datetime.combine(since, midnight.time()))
+    begin = text_of(datetime.combine(since, midnight.timetz()))
     end = text_of(midnight + timedelta(days=1))
     row = connection.execute(OF_MONTH, {**values, "since": begin, "until": end}).fetchone()
     used = row[1] if month.billing == "requests" else row[0]

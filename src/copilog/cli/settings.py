@@ -42,7 +42,8 @@ billing_day = 1
 # What a contract takes from list prices: 0.1 is a tenth.
 discount = 0
 # Prices of your own, in dollars for a million tokens, by model. `same_as` takes those of another model; what is left
-# out is as in the table of list prices. `long` holds for prompts of more tokens than `above`.
+# out is as in the table of list prices. `long` holds for prompts of more tokens than `above`; without prices of cached
+# tokens of its own, these cost the same part of the input as usual.
 # [prices."copilot-swe"]
 # same_as = "gpt-5"
 # [prices."my-model"]

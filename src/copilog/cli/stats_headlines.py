@@ -162,7 +162,8 @@ def _bills(tokens: TokensSection) -> Iterator[str]:
     known = []
     if total.credits is not None:
         spread = f", {cell('credits', total.spread_credits)} of them spread" if total.spread_credits else ""
-        known.append(f"{cell('credits', total.credits)} (recorded for {tokens.credit_turns:,} turns{spread})")
+        turns = f"{tokens.credit_turns:,} {plural(tokens.credit_turns, 'turn')}"
+        known.append(f"{cell('credits', total.credits)} (recorded for {turns}{spread})")
     if total.computed_credits is not None:
         known.append(f"{cell('credits', total.computed_credits)} (computed from list prices)")
     if known:

@@ -72,6 +72,7 @@ def command(
         in_colour=settings.in_color(),
         at=period_of(at, zone=selection.zone).start if at is not None else None,
         month=Month(plan.budget, plan.billing, plan.billing_day),
+        utc=selection.utc,
     )
     line = line_for(wishes)
     click.echo(line, color=True)

@@ -7,16 +7,21 @@ spread over the turns that report none, in proportion to their output.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from copilog.derive.calls import TurnsOfCalls
 from copilog.derive.costs_in_details import credits_in, multiplier_in
+from copilog.derive.model_names import key_of
 from copilog.model import Turn, Usage
+from copilog.model.recorded_names import COMPACTION
 from copilog.store.accounts import Accounts, telling
+from copilog.store.checkpoints import TINY
 from copilog.store.details import LARGEST_NUMBER
 from copilog.store.message_counts import MessageCounts, Slot
 from copilog.store.recorded import Counted, caller_of, count_of
-from copilog.store.segments import TINY, Bill, beyond, bill_of
+from copilog.store.segments import Bill, ByModel, beyond, bill_of
 from copilog.store.spend_rows import Method, SpendRows
 from copilog.store.spreading import evenly
 
@@ -45,12 +50,34 @@ class _Costs:
             told = {turn.index for turn in self._talk.turns.values() if self._add_premium_requests_of(turn)}
             self._add_multipliers(whole, told)
             return
-        for turns, by_model in bill.runs_in(self._talk):
+        for turns, by_model in self._runs_of(bill, "premium_requests"):
+            if sum(by_model.values()):
+                self._rows.bill_by("requests", turns)
             asked = [index for index in sorted(turns) if _is_asked(self._talk.turns[index])] or sorted(turns)
             for model, cost in by_model.items():
                 of_model = [turn for turn in asked if self._talk.model_of(Slot(turn)) == model]
                 places = {(slot, model): weight for slot, weight in evenly(of_model or asked).items()}
                 self._rows.share_out("premium_requests", cost, bill.source, places)
+
+    def _runs_of(self, bill: Bill, name: str) -> Iterator[tuple[set[int], ByModel]]:
+        """Yield the cost of each run with its turns, in parts where the run has checkpoints."""
+        for turns, by_model in bill.runs_in(self._talk):
+            parts = self._talk.checkpoints.parts_of(name, sum(by_model.values()), turns)
+            models = [self._model_of(covered) for covered, _ in parts] if len(by_model) > 1 else list(by_model)
+            of_models: ByModel = {}
+            for model, (_, cost) in zip(models, parts, strict=False):
+                of_models[model] = of_models.get(model, 0) + cost
+            fits = all(abs(cost - of_models.get(model, 0)) <= TINY for model, cost in by_model.items())
+            for number, (covered, cost) in enumerate(parts):
+                only = models[0] if len(by_model) == 1 else models[number] if fits else None
+                yield covered, {only: cost}
+            if not parts:
+                yield turns, by_model
+
+    def _model_of(self, turns: set[int]) -> str | None:
+        """Return the model of the turns, None if they have several."""
+        models = {self._talk.model_of(Slot(turn)) for turn in turns}
+        return models.pop() if len(models) == 1 else None
 
     def _add_premium_requests_of(self, turn: Turn) -> bool:
         """Add the premium requests of a turn; return whether it records any."""
@@ -84,11 +111,13 @@ class _Costs:
         told = [*self._accounts.with_credits(self._talk)]
         told += self._in_details({slot.turn for slot, _ in told})
         told += self._of_subagents(told)
+        bill = bill_of(whole, "credits")
+        compactions = self._of_compactions(told) if bill is not None else []
+        told += compactions
         for slot, usage in told:
             self._add_credits_of(slot, usage)
-        bill = bill_of(whole, "credits")
         if bill is not None and (not told or bill.total > _sum_of(told) + TINY):
-            self._add_bill(bill, told)
+            self._add_bill(bill, told, {slot.turn for slot, _ in told[: len(told) - len(compactions)]})
         elif bill is None:
             self._add_session_credits(told)
 
@@ -123,29 +152,46 @@ class _Costs:
             found += [(slot, Usage(credits=amount, source=OF_SUBAGENT)) for slot, amount in parts]
         return found
 
+    def _of_compactions(self, told: list[Counted]) -> list[Counted]:
+        """Return the credits of compactions that the log records, which are a part of the bill of their run."""
+        known = {(usage.input, usage.output) for _, usage in told}
+        return [
+            (slot, usage)
+            for slot, usage in self._accounts.aside
+            if usage.source == COMPACTION and count_of(usage, "credits") and (usage.input, usage.output) not in known
+        ]
+
     def _add_credits_of(self, slot: Slot, usage: Usage) -> None:
-        """Add the credits of a turn or a call. Without a model, divide them among the models of the turn by output."""
+        """Add the credits of a turn or a call. Without a model, divide them among the models of the turn by output.
+
+        A model that only sub-agents with credits of their own used has its part already.
+        """
         cost = count_of(usage, "credits")
         models = {} if usage.model or slot.turn is None else self._rows.models_at(slot)
+        main = key_of(self._talk.model_of(Slot(slot.turn)) or "")
+        paid = {key_of(self._talk.model_of(at) or "") for at in self._talk.credits if at.turn == slot.turn} - {main}
+        models = {model: weight for model, weight in models.items() if key_of(model or "") not in paid} or models
         if cost is None or not models:
             self._add_cost("credits", slot, usage)
             return
         self._rows.share_out("credits", cost, usage.source, {(slot, model): weight for model, weight in models.items()})
 
-    def _add_bill(self, bill: Bill, told: list[Counted]) -> None:
+    def _add_bill(self, bill: Bill, told: list[Counted], reporting: set[int | None]) -> None:
         """Spread what a bill has beyond the reported credits over the turns of each run that report none."""
-        left, silent = told, set(self._talk.turns) - {slot.turn for slot, _ in told}
+        left, silent = told, set(self._talk.turns) - reporting
         surplus = 0.0
-        for turns, by_model in bill.runs_in(self._talk):
+        for turns, by_model in self._runs_of(bill, "credits"):
             own = [usage for slot, usage in left if slot.turn in turns or slot.turn is None]
             left = [(slot, usage) for slot, usage in left if slot.turn not in turns and slot.turn is not None]
             rest, surplus = beyond(by_model, own, surplus)
             for model, cost in rest.items() if told else by_model.items():
-                self._rows.share_out("credits", cost, bill.source, self._rows.output_of(model, silent & turns or turns))
+                covered = silent & turns or turns
+                together = covered if model is None else ()
+                self._rows.share_out("credits", cost, bill.source, self._rows.output_of(model, covered), together)
 
     def _add_session_credits(self, told: list[Counted]) -> None:
         """Spread what each recorded total of the session so far has beyond its turns, over the turns since the last."""
-        reported = {slot.turn for slot, _ in told}
+        reported = {slot.turn for slot, usage in told if usage.source != OF_SUBAGENT}
         known, since = sum(usage.credits or 0 for slot, usage in told if slot.turn is None), set[int]()
         for index, turn in sorted(self._talk.turns.items()):
             since.add(index)
@@ -155,7 +201,8 @@ class _Costs:
             has_grown = so_far > known + TINY
             if has_grown or (so_far >= known > 0 and silent):  # a total that did not grow is 0 credits for its turns
                 places = self._rows.output_of(None, silent or since)
-                self._rows.share_out("credits", max(so_far - known, 0.0), SESSION_CREDITS, places)
+                left = max(so_far - known, 0.0)
+                self._rows.share_out("credits", left, SESSION_CREDITS, places, silent or since)
                 known = max(known, so_far)
             if so_far:
                 since = set()

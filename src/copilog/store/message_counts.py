@@ -13,6 +13,7 @@ from typing import NamedTuple
 from copilog.derive.forks import FORK_NOTICE, parent_in
 from copilog.derive.models import model_of, model_of_message
 from copilog.model import Conversation, Message, Notice, ToolCall, Turn
+from copilog.store.checkpoints import Checkpoints
 from copilog.store.details import LARGEST_NUMBER
 from copilog.store.schema import UNNAMED
 from copilog.store.texts import Calls, Texts
@@ -42,6 +43,7 @@ class MessageCounts:
         self.runs: list[set[int]] = []  # turns that each run of the program answered, up to its end
         # Turns of runs without an end: answered before a resume after a kill, or before the fork that copied them.
         self.cut_off: set[int] = set()
+        self.checkpoints = Checkpoints()
         self.credits: dict[Slot, float] = {}  # of sub-agents, as the calls that started them record
         self.subagents: dict[str, str] = {}  # names by the call that started them
         self._met: set[int] = set()  # turns of which the run has any message
@@ -88,6 +90,7 @@ class MessageCounts:
     def _listen(self, turn: int, slot: Slot, message: Message, row: Texts) -> None:
         if slot.parent is None:
             self.after_shutdown.add(turn)
+            self.checkpoints.listen(turn)
         if message.model is not None and slot not in self.models:
             self.models[slot] = model_of_message(message, self.turns.get(turn)) or message.model
         if self._has_subagents:
@@ -112,6 +115,8 @@ class MessageCounts:
 
     def _read_system_message(self, message: Message) -> None:
         for part in message.parts:
+            if type(part) is Notice and part.topic in ("usage", "shutdown"):
+                self.checkpoints.read(part.data)
             if type(part) is Notice and part.topic == "shutdown":
                 self.runs.append(self._turns_of_run())
                 self.after_shutdown, self._met = set(), set()

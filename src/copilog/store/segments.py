@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from copilog.model import Usage
 from copilog.model.recorded_names import SHUTDOWN
+from copilog.store.checkpoints import TINY
 from copilog.store.message_counts import MessageCounts
 from copilog.store.recorded import (
     Counted,
@@ -21,8 +22,6 @@ from copilog.store.recorded import (
     is_tail,
     tokens_of,
 )
-
-TINY = 1e-6  # the tolerance for sums of fractions
 
 ByModel = dict[str | None, float]
 

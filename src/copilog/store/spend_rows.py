@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from copilog.derive.model_names import key_of
 from copilog.model import Usage
 from copilog.store.details import LARGEST_NUMBER, agent_of
 from copilog.store.message_counts import HELPER, HELPERS, NOWHERE, MessageCounts, Slot
@@ -44,6 +45,7 @@ class SpendRows:
         self._rows: dict[Key, dict[str, Any]] = {}
         self._prompts: dict[Key, list[tuple[int, ...]]] = {}
         self._replays: dict[Key, str] = {}
+        self._of_runs: dict[int | None, set[Billing]] = {}  # what the bill of a run names, for each of its turns
 
     def add(self, slot: Slot, model: str | None, source: str, method: Method, numbers: dict[str, Any]) -> None:
         if not numbers:
@@ -85,6 +87,11 @@ class SpendRows:
             costs[slot.turn] = costs.get(slot.turn, 0) + cost
         return costs
 
+    def bill_by(self, billing: Billing, turns: Collection[int]) -> None:
+        """Note that a bill of these turns names a billing system: it is that of turns that name none themselves."""
+        for turn in turns:
+            self._of_runs.setdefault(turn, set()).add(billing)
+
     def _billings(self) -> dict[int | None, Billing | None]:
         """Return the billing system that the records of each turn name; None if they name neither, or both.
 
@@ -99,8 +106,8 @@ class SpendRows:
                 if name in numbers and source in OF_TURNS:
                     named.setdefault(slot.turn, set()).add(billing)
         billings: dict[int | None, Billing | None] = {}
-        for turn in named.keys() | positive.keys():
-            told = positive.get(turn) or named.get(turn, set())
+        for turn in named.keys() | positive.keys() | self._of_runs.keys():
+            told = positive.get(turn) or named.get(turn) or self._of_runs.get(turn, set())
             billings[turn] = next(iter(told)) if len(told) == 1 else None
         return billings
 
@@ -158,7 +165,7 @@ class SpendRows:
                 continue
             model = self._talk.model_of(slot)
             around = [key for key in rows if key[0] == Slot(slot.turn)]
-            around = [key for key in around if key[1] == model] or around
+            around = [key for key in around if key_of(key[1] or "") == key_of(model or "")] or around
             amount = sum(numbers.get("credits", 0) for key, numbers in self._rows.items() if key[0] == slot)
             whole = sum(self._rows[key]["input"] for key in around)
             for key in around:
@@ -166,9 +173,10 @@ class SpendRows:
                 within[key] = within.get(key, 0) + amount * share
         return within
 
-    def share_out(self, name: str, cost: float, source: str, places: Places) -> None:
-        """Divide a cost in proportion to weights, and add the parts."""
-        method: Method = "recorded" if len(places) == 1 or not cost else "spread"  # a cost of 0 is not divided
+    def share_out(self, name: str, cost: float, source: str, places: Places, turns: Collection[int] = ()) -> None:
+        """Divide a cost in proportion to weights, and add the parts; it was recorded for all of `turns` together."""
+        is_whole = len(places) == 1 and len(self._talk.answered(turns)) < 2
+        method: Method = "recorded" if is_whole or not cost else "spread"  # a cost of 0 is not divided
         for (slot, model), share in zip(places, shares_of(cost, list(places.values())), strict=True):
             self.add(slot, model, source, method, {name: share})
 

@@ -61,7 +61,7 @@ def survival(chosen: Chosen, folder: Path) -> Survival:
             row.files += 1
             if touch.added is not None:
                 row.added = (row.added or 0) + touch.added
-                row.still_there += min(touch.still_there, touch.added)
+                row.still_there += min(touch.still_there, touch.added) if found.exists else 0
     for row in rows.values():
         row.share = _share(row.still_there, row.added)
         result.added += row.added or 0

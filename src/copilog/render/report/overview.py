@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from markupsafe import Markup
 
-from copilog.analysis.figures import ActivityRow, EstimateEnd, Stats, TimeSection
+from copilog.analysis.figures import ActivityRow, EstimateEnd, Stats, TimeSection, TokensSection
 from copilog.analysis.numbers import added
 from copilog.render import charts
 from copilog.render.report import amounts
@@ -56,8 +56,9 @@ def overview(stats: Stats) -> Section:
         Figure(
             "Elapsed",
             amounts.duration(stats.work.elapsed_ms) if stats.work.timed_turns else amounts.NONE,
-            f"{amounts.duration(stats.work.working_ms)} working,"
-            f" {amounts.duration(stats.work.waiting_ms)} waiting for the user",
+            f"{amounts.duration(stats.work.working_ms)} working"
+            + (f", {amounts.duration(stats.work.waiting_ms)} waiting for the user" if stats.work.waiting_ms else "")
+            + _coverage("; time known", stats.work.timed_turns, stats.work.turns),
         ),
     ]
     return Section("overview", "Overview", "", [Figures(figures)])
@@ -73,6 +74,23 @@ def compared(stats: Stats, name: str, shown: Callable[[float | None], str]) -> s
     return f"; {before_note(before, period, shown)}" if stats.since is not None and before is not None else ""
 
 
+def source_of(tokens: TokensSection, name: str, words: str) -> str:
+    """Return the note of a recorded amount: `words`, how many turns record it, and how much of it is spread."""
+    total = tokens.total
+    known = {"tokens": tokens.input_turns, "credits": tokens.credit_turns}
+    spread, shown = {
+        "tokens": (total.spread, amounts.short),
+        "credits": (total.spread_credits, amounts.decimal),
+        "premium_requests": (total.spread_requests, amounts.decimal),
+    }[name]
+    coverage = _coverage("", known[name], total.turns) if name in known else ""
+    return words + coverage + (f", {shown(spread)} of them spread over several turns" if spread else "")
+
+
+def _coverage(words: str, known: int, turns: int) -> str:
+    return f"{words} for {known:,} of {amounts.counted(turns, 'turn')}" if known < turns else ""
+
+
 def _cost_figures(stats: Stats) -> list[Figure]:
     total = stats.tokens.total
     least, most = stats.tokens.at_least or EstimateEnd(), stats.tokens.at_most or EstimateEnd()
@@ -82,7 +100,9 @@ def _cost_figures(stats: Stats) -> list[Figure]:
     tokens = Figure(
         "Tokens",
         amounts.short(added(total.input, total.output)),
-        "recorded" + (more if estimated else "") + compared(stats, "tokens", amounts.short),
+        source_of(stats.tokens, "tokens", "recorded")
+        + (more if estimated else "")
+        + compared(stats, "tokens", amounts.short),
     )
     figures = [tokens]
     if total.dollars is not None or total.estimated_dollars is not None:
@@ -92,10 +112,12 @@ def _cost_figures(stats: Stats) -> list[Figure]:
         note += compared(stats, "dollars", amounts.dollars)
         figures.append(Figure("Cost", amounts.dollars(total.dollars), note))
     if total.premium_requests is not None:
-        note = "as Copilot counted them" + compared(stats, "premium_requests", amounts.decimal)
+        note = source_of(stats.tokens, "premium_requests", "as Copilot counted them")
+        note += compared(stats, "premium_requests", amounts.decimal)
         figures.append(Figure("Premium requests", amounts.decimal(total.premium_requests), note))
     if total.credits is not None:
-        figures.append(Figure("AI credits", amounts.decimal(total.credits), "as Copilot recorded them"))
+        note = source_of(stats.tokens, "credits", "as Copilot recorded them")
+        figures.append(Figure("AI credits", amounts.decimal(total.credits), note))
     return figures
 
 

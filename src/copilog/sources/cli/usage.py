@@ -61,11 +61,15 @@ class SessionTotals(msgspec.Struct):
 
 
 def session_totals(
-    shutdowns: Sequence[Json], checkpoint: Json | None = None, killed: Mapping[int, Json] | None = None
+    shutdowns: Sequence[Json],
+    checkpoint: Json | None = None,
+    killed: Mapping[int, Json] | None = None,
+    answered: Sequence[int] = (),
 ) -> SessionTotals:
     """The sums of a log's summaries, in the order of the log; `checkpoint` is a bill written after the last one.
 
-    `killed` has the last bills of runs without an end, by the number of the summary that came next.
+    `killed` has the last bills of runs without an end, by the number of the summary that came next, `answered` the
+    output of the answers since the summary before, 0 if they record none.
     """
     if not shutdowns and checkpoint is None:
         return SessionTotals()
@@ -74,12 +78,14 @@ def session_totals(
     files: dict[str, None] = {}
     runs: list[Counters] = []
     parts: dict[int, Counters] = {}  # of the bills of runs, what runs that were killed before had of them
+    seen: list[Counters] = []
     for shutdown in shutdowns:
         now = _counters(shutdown)
         known = dict(total)
         last = before or {}
-        if before is not None and "eventsFileSizeBytes" in shutdown and _continues(now, before):
-            _advance(total, before, now)
+        base = _base_of(now, seen, shutdowns, answered)
+        if base is not None:
+            _advance(total, base, now)
         else:
             _add(total, now)
         added = {key: value - known.get(key, 0) for key, value in total.items()}
@@ -87,6 +93,7 @@ def session_totals(
             parts[len(runs)] = _part_of_killed(bill, last, added)
         runs.append(added)
         before = now
+        seen.append(now)
         files.update(dict.fromkeys(_files(shutdown)))
     if checkpoint is not None:
         known = dict(total)
@@ -154,6 +161,38 @@ def _count(made: Counters, model: str | None, values: Json, names: Iterable[str]
         value: Any = values.get(name)
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0:
             made[model, name] = value
+
+
+def _base_of(
+    now: Counters, seen: list[Counters], shutdowns: Sequence[Json], answered: Sequence[int]
+) -> Counters | None:
+    """Return the counters of the summary that this one continues; None if it counts from zero.
+
+    The first summary of a newer release in an older log may count from zero although no number went down, and one
+    without any model may stand between two that continue each other. The answers tell: a run used what they needed.
+    """
+    number = len(seen)
+    if not seen or "eventsFileSizeBytes" not in shutdowns[number]:
+        return None
+    before = seen[-1]
+    if not _continues(now, before):
+        return None
+    needed = answered[number] if number < len(answered) else 0
+    if "eventsFileSizeBytes" not in shutdowns[number - 1] and _output(now) - _output(before) < needed <= _output(now):
+        return None
+    if needed and not _has_models(before):
+        full = next(filter(_has_models, reversed(seen)), None)
+        if full is not None and _continues(now, full) and _output(now) - _output(full) >= needed:
+            return full
+    return before
+
+
+def _has_models(counters: Counters) -> bool:
+    return any(model is not None for model, _ in counters)
+
+
+def _output(counters: Counters) -> float:
+    return sum(value for (model, name), value in counters.items() if model is not None and name == "outputTokens")
 
 
 def _continues(now: Counters, before: Counters) -> bool:
@@ -291,6 +330,7 @@ class Meter:
         self.checkpoint: Json | None = None  # the last bill since the last summary
         self._bills_of_killed: dict[int, Json] = {}  # the last bill before a resume, by the number of the next summary
         self.result: Json | None = None  # what the last line of a captured stream says
+        self._answered: list[int] = []  # the output of the answers before each summary
         self._tail: list[Usage] = []  # of answers since the last summary
         self._before_resume = (0, 0)  # how much of the tail and of the calls is of runs that were killed
         self._killed: list[Usage] = []  # of runs that were killed and that no summary covers
@@ -373,17 +413,21 @@ class Meter:
 
     def shut_down(self, data: Json) -> None:
         """Add a summary of the run that ends with it, and of killed ones before it if its numbers include theirs."""
-        before = session_totals(self.shutdowns).output if any(self._before_resume) else 0
+        before = self._totals().output if any(self._before_resume) else 0
+        answers, calls = self._before_resume
+        everything = sum(usage.output or 0 for usage in self._recorded(self._tail, self._calls))
+        own = self._recorded(self._tail[answers:], self._calls[calls:])
         self.shutdowns.append(data)
-        if any(self._before_resume):
-            answers, calls = self._before_resume
-            everything = sum(usage.output or 0 for usage in self._recorded(self._tail, self._calls))
-            if session_totals(self.shutdowns).output - before < everything:
-                cut_off = self._copied if self._is_forked else self._killed
-                cut_off += self._recorded(self._tail[:answers], self._calls[:calls])
+        self._answered.append(sum(usage.output or 0 for usage in own))
+        if any(self._before_resume) and self._totals().output - before < everything:
+            cut_off = self._copied if self._is_forked else self._killed
+            cut_off += self._recorded(self._tail[:answers], self._calls[:calls])
         self.drop_past()
         self._answers.clear()
         self.checkpoint = None
+
+    def _totals(self) -> SessionTotals:
+        return session_totals(self.shutdowns, answered=self._answered)
 
     def drop_past(self) -> None:
         """Drop what was counted, as streaming a log does not need it."""
@@ -397,7 +441,7 @@ class Meter:
 
     def code_changes(self) -> Json | None:
         """Return how many lines were added and removed, and in which files."""
-        totals = session_totals(self.shutdowns)
+        totals = self._totals()
         if totals.lines_added is None and totals.lines_removed is None and not totals.files_modified:
             changes = take_dict(dict(self.result), "codeChanges") if self.result else None
             if changes is None:
@@ -407,7 +451,7 @@ class Meter:
 
     def usages(self) -> list[Usage]:
         """All entries for the session as a whole. No two of them count the same thing."""
-        totals = session_totals(self.shutdowns, self.checkpoint, self._bills_of_killed)
+        totals = session_totals(self.shutdowns, self.checkpoint, self._bills_of_killed, self._answered)
         made = list(totals.models.values())
         made += [*_sums(self._killed, OF_KILLED_RUNS), *_sums(self._copied, COPIED_BY_FORK)]
         covers = AFTER_SHUTDOWN if self.shutdowns else "the whole log"

@@ -9,7 +9,7 @@ from copilog.analysis.numbers import added
 from copilog.render.report import amounts
 from copilog.render.report.blocks import Figure, text
 from copilog.render.report.columns import columns_of
-from copilog.render.report.overview import compared
+from copilog.render.report.overview import compared, source_of
 from copilog.web.dashboard.links import Links
 from copilog.web.dashboard.panels import Chart, Panel, Section, Series, figure_table, linked_table, make_point
 from copilog.web.dashboard.panels import columns as column_chart
@@ -51,7 +51,7 @@ def overview(stats: Stats, links: Links) -> Section:
         Figure(
             label="Elapsed",
             value=amounts.duration(work.elapsed_ms) if work.timed_turns else amounts.NONE,
-            note=f"of {amounts.counted(work.timed_turns, 'turn')}",
+            note=f"time known for {work.timed_turns:,} of {amounts.counted(work.turns, 'turn')}",
             link=links.link_unless_zero(work.timed_turns, "work.elapsed_ms"),
         ),
         Figure(
@@ -87,7 +87,9 @@ def _cost_tiles(stats: Stats, links: Links) -> list[Figure]:
         Figure(
             label="Tokens",
             value=amounts.short(recorded),
-            note="recorded" + (more if estimated else "") + compared(stats, "tokens", amounts.short),
+            note=source_of(tokens, "tokens", "recorded")
+            + (more if estimated else "")
+            + compared(stats, "tokens", amounts.short),
             link=link,
         )
     ]
@@ -104,7 +106,7 @@ def _cost_tiles(stats: Stats, links: Links) -> list[Figure]:
     ):
         if amount is not None:
             link = links.link_unless_zero(amount, f"tokens.total.{what}")
-            note = "as recorded"
+            note = source_of(tokens, what, "as recorded")
             if what == "premium_requests":
                 note += compared(stats, what, amounts.decimal)
             tiles.append(Figure(label=label, value=amounts.decimal(amount), note=note, link=link))

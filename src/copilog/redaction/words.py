@@ -78,9 +78,11 @@ def tokens(text: str, words: Sequence[tuple[int, int]]) -> Iterator[Finding]:
             yield from _behind(text, start)
         if before in _IN_BASE64 and start:
             yield from _by_open_prefix(text, start)
-        yield from _around(text, start, end, word, before)
+        yield from _around(text, start + lead, end, word[lead:], before)
     yield from _with_mark(text, "azure-client-secret", "Q~", 4)
     yield from _with_mark(text, "terraform-token", ".atlasv1.", 14)
+    yield from _with_mark(text, "doppler-token", "dp.st.", 0)
+    yield from _with_mark(text, "webhook-secret", "whsec_", 0)
     yield from _webhooks(text)
 
 
@@ -176,9 +178,10 @@ def _webhooks(text: str) -> Iterator[Finding]:
     at = text.find("hook")
     while at >= 0:
         found = WEBHOOKS.search(text, max(0, at - 40), at + 400)
-        if found is not None and found.lastgroup is not None:
-            start, end = found.span(found.lastgroup)
-            yield Finding(start, end, f"{found.lastgroup}-webhook", text[start:end], "address of a webhook")
+        whole = found and WEBHOOKS.match(text, found.start())  # the window may end within it
+        if whole and whole.lastgroup is not None:
+            start, end = whole.span(whole.lastgroup)
+            yield Finding(start, end, f"{whole.lastgroup}-webhook", text[start:end], "address of a webhook")
             at = end
         at = text.find("hook", at + 4)
 

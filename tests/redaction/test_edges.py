@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -156,3 +157,47 @@ def test_a_token_has_the_same_placeholder_beside_texts_of_other_calls() -> None:
     )
     texts = " ".join(leaf.text for leaf in leaves_in(Redactor().value(value)))
     assert len({word for word in texts.split() if word.startswith("redacted-")}) == 1
+
+
+CUTS = ["", "…", "...", " …", "… (3 turns)", " #2"]
+
+
+CUTS = ["", "…", "...", " …", "… (3 turns)", " #2"]
+
+
+@pytest.mark.parametrize("name", ["GitHub personal token", "Anthropic key", "npm token", "GitLab personal token"])
+@pytest.mark.parametrize("cut", CUTS)
+def test_the_beginning_of_a_token_at_the_cut_end_of_a_text_is_found(name: str, cut: str) -> None:
+    """Titles, summaries and snippets are cut to a length, whatever is there."""
+    secret = next(made for made in (of_shape(name) for _ in range(10_000)) if is_clear(made[:22]))
+    for size in range(22, len(secret), 3):
+        value = {"title": f"please use {secret[:size]}{cut}", "next": "something else"}
+        made = Redactor().value(value)
+        assert secret[size - 8 : size] not in made["title"], made
+        assert made["title"].startswith("please use redacted-")
+        assert made["next"] == value["next"]
+
+
+def is_clear(beginning: str) -> bool:
+    """Return whether the beginning of a token cannot be words, as some random letters may."""
+    body = re.split("[-_]", beginning)[-1]
+    return len(body) >= 8 and re.search("[0-9][A-Za-z]", body) is not None
+
+
+def test_a_cut_json_web_token_shows_at_most_its_header() -> None:
+    from tests.redaction.shapes import SHAPES
+
+    secret = next(shape for shape in SHAPES if shape.name == "JSON Web Token").make(RNG).secret
+    first = secret.index(".")
+    for size in range(first + 20, len(secret), 3):
+        made = Redactor().text(f"please use {secret[:size]}…")
+        assert secret[size - 8 : size] not in made
+
+
+def test_words_at_the_end_of_a_text_that_begin_like_a_token_stay() -> None:
+    words = """npm_config_registry_url sk-learn-pipeline-example glpat-example-token-here hf_transfer_enabled_2024
+    ghp_helper_of_the_module… sk-toggleable__content re_render_on_change_of_state test_results_for_module_12
+    live_0123456789_view api-reference-2024-11-20… SKIP_INTEGRATION_TESTS_2 eyJust_a_word_that_is_long_1
+    4b1d9f00a7c3e5b2 pk_live_Ab3dEf6hIj9kLmN0pQrStUvW"""
+    for word in words.split():
+        assert not find(f"see {word}"), word

@@ -88,11 +88,20 @@ def test_a_value_beside_a_name_in_an_attribute_is_found_in_json() -> None:
         "jdbc:oracle:thin:scott/{}@db.example.com:1521:x",
         "db.example.com:5432:app:svc:{}",
         "PGPASSWORD={} psql -h x",
+        "docker login -u bob -p '{}' registry.example.com",
+        "az login --service-principal -u x -p {} --tenant y",
+        "redis-cli -h x -a {} ping",
+        "openssl rsa -in k.pem -passin pass:{}",
+        "gpg --batch --passphrase {} -d x.gpg",
+        "aws configure set aws_secret_access_key {}",
+        '{{"user": "bob", "pass": "{}"}}',
     ],
 )
 def test_passwords_of_commands_and_addresses_are_found(form: str) -> None:
     secret = "Wm" + random(LETTERS, 5) + "Qo" + random(LETTERS, 4) + "96" + "K7x2"
-    assert secret not in Redactor().text(f"first\n{form.format(secret)}\nlast")
+    text = f"first\n{form.format(secret)}\nlast"
+    assert secret not in Redactor().text(text)
+    assert secret not in Redactor().text(json.dumps({"command": text}))
 
 
 def test_a_password_of_an_environment_may_look_like_a_name() -> None:
@@ -198,3 +207,10 @@ def test_words_at_the_end_of_a_text_that_begin_like_a_token_stay() -> None:
     4b1d9f00a7c3e5b2 pk_live_Ab3dEf6hIj9kLmN0pQrStUvW"""
     for word in words.split():
         assert not find(f"see {word}"), word
+
+
+def test_a_random_token_may_repeat_its_digits() -> None:
+    secret = "d2952d322f20d373db0e2edbee2e0323"
+    for prefix in ("SK", "key-", "dapi", "shpat_"):
+        assert secret not in Redactor().text(f"use {prefix}{secret} now")
+    assert not find("use SK" + "x" * 32 + " or key-" + "0" * 32)

@@ -36,6 +36,8 @@ _HINTS = (
     "REDENTIAL",
     "_auth",
     "_AUTH",
+    'pass"',
+    "pass\\",
     'auth"',
     "auth\\",
 )
@@ -51,7 +53,7 @@ _ASSIGNMENT = re.compile(
 _PLAIN_VALUE = re.compile(r"""[^\s"'`<>,;)}\]\\\x00&|]{6,2000}""")
 _LONGEST = 2000
 _OPTION = re.compile(
-    r"(?:--?[\w-]*(?:password|passwd|token|secret|api-?key)(?:=|[ \t]+)|(?:\b|(?<=\\[nrt]))sshpass -p ?)"
+    r"(?:--?[\w-]*(?:password|passwd|passphrase|token|secret|api-?key)(?:=|[ \t]+)|(?:\b|(?<=\\[nrt]))sshpass -p ?)"
     r"['\"]?([^\s'\"\\\x00]{6,400})",
     re.IGNORECASE,
 )
@@ -79,6 +81,12 @@ _SIGNATURE = re.compile(
 _SETX = re.compile(r"setx[ \t]+(?:/\w[ \t]+)?(?P<name>\w{3,60})[ \t]+['\"]?(?P<value>[^\s'\"\\\x00]{6,400})")
 _GO_ADDRESS = re.compile(r"(?:^|[^\w.%-])[\w.%-]{1,60}:(?P<value>[^\s:'\"`\\\x00]{4,100})\Z")  # before @tcp(
 _PGPASS = re.compile(r":5432:[\w.*-]{1,60}:[\w.*-]{1,60}:(?P<value>[^\s:'\"\\\x00]{4,200})(?![^\s'\"\\\x00])")
+_SHORT_OPTIONS = (  # what announces it, and the option from there on
+    (" login ", re.compile(r" login [^\r\n\x00]{0,200}?(?<=[ \t])-p[ =]?['\"]?(?P<value>[^\s'\"\\\x00]{6,200})")),
+    ("redis-cli ", re.compile(r"redis-cli [^\r\n\x00]{0,200}?(?<=[ \t])-a[ =]['\"]?(?P<value>[^\s'\"\\\x00]{6,200})")),
+    (" pass:", re.compile(r" pass:(?P<value>[^\s'\"\\\x00]{6,200})")),
+    ("configure set ", re.compile(r"configure set \S*(?:secret|token)\S* ['\"]?(?P<value>[^\s'\"\\\x00]{16,2000})")),
+)
 _WEAK = frozenset({
     "password", "passwd", "pass", "pwd", "secret", "user", "username", "token", "foo", "bar", "test", "x",
     "xxx", "xxxx", "example", "changeme", "postgres", "root", "admin",
@@ -264,6 +272,13 @@ def _fields(text: str) -> Iterator[Finding]:
         while at >= 0:
             match = pattern.match(text, at)
             if match is not None and (pattern is _PGPASS or is_telling(match["name"])):
+                yield from _field(*match.span("value"), text)
+            at = text.find(hint, at + len(hint))
+    for hint, pattern in _SHORT_OPTIONS:
+        at = text.find(hint)
+        while at >= 0:
+            match = pattern.match(text, at)
+            if match is not None and not match["value"].isdigit() and can_be_password(match["value"], is_quoted=True):
                 yield from _field(*match.span("value"), text)
             at = text.find(hint, at + len(hint))
     for hint in ("@tcp(", "@unix("):

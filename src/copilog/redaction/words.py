@@ -241,7 +241,7 @@ def _shared(rule: Rule, token: str) -> int:
 
 def _most_entropy(length: int) -> float:
     """Return an entropy that random texts of so many characters nearly always have."""
-    return 2.6 if length < 32 else 5.0
+    return 2.6 if length < 45 else 5.0
 
 
 def is_uuid(text: str) -> bool:

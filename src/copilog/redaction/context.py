@@ -36,6 +36,8 @@ _HINTS = (
     "REDENTIAL",
     "_auth",
     "_AUTH",
+    'pass"',
+    "pass\\",
     'auth"',
     "auth\\",
 )
@@ -44,18 +46,19 @@ _NAME_BEFORE = re.compile(r"[\w.-]{0,40}")  # read backwards
 _ASSIGNMENT = re.compile(
     r"""(?P<rest>[\w.-]{0,40})(?P<close>\\*["'`]?\]?\)?)[ \t]{0,8}"""
     r"""(?:(?P<op>=>|:=|==?=?|\|\|=?|\?\?=|:|&quot;:|,(?=[ \t]*["'`])|>)[ \t]{0,8}(?:new [A-Z]\w+\()?|"""
-    r"""[ \t]+(?:value[ \t]*=[ \t]*)?(?=["']))"""
+    r"""[ \t]+(?:value[ \t]*=[ \t]*)?(?=\\*["']))"""
     r"""(?:[a-zA-Z]{1,2}(?=["']))?(?P<escape>\\*)(?P<quote>["'`]|&quot;)?""",
     re.ASCII,
 )
 _PLAIN_VALUE = re.compile(r"""[^\s"'`<>,;)}\]\\\x00&|]{6,2000}""")
 _LONGEST = 2000
 _OPTION = re.compile(
-    r"(?:--?[\w-]*(?:password|passwd|token|secret|api-?key)(?:=|[ \t]+)|\bsshpass -p ?)['\"]?([^\s'\"\\\x00]{6,400})",
+    r"(?:--?[\w-]*(?:password|passwd|passphrase|token|secret|api-?key)(?:=|[ \t]+)|(?:\b|(?<=\\[nrt]))sshpass -p ?)"
+    r"['\"]?([^\s'\"\\\x00]{6,400})",
     re.IGNORECASE,
 )
 _USER_OPTION = re.compile(
-    r"\bcurl\b[^\r\n\x00]{0,400}?[ \t](?:-u|--user|--proxy-user)[ =]?['\"]?([^\s:'\"\\\x00]{1,100})"
+    r"(?:\b|(?<=\\[nrt]))curl\b[^\r\n\x00]{0,400}?[ \t](?:-u|--user|--proxy-user)[ =]?['\"]?([^\s:'\"\\\x00]{1,100})"
     r":([^\s'\"\\\x00]{4,200})"
 )
 _HEADER = re.compile(
@@ -69,10 +72,20 @@ _COOKIE = re.compile(r"(?:^|[;\s])[\w.-]{1,60}=([^;\s\\]{16,2000})")
 _MYSQL = re.compile(r"mysql(?:dump|admin|import)?\b[^\r\n\x00]{0,200}? -p([^\s'\"\\\x00-][^\s'\"\\\x00]{3,100})")
 _NETRC = re.compile(r"login\s+\S{1,100}\s+password\s+(\S{4,200})")
 _BEARER = re.compile(r"[Bb]earer[ \t]+(?P<value>[\w+/=.~-]{16,4000})")
+_SSWS = re.compile(r"SSWS[ \t]+(?P<value>00[\w-]{40})(?![\w-])")
 _BASIC = re.compile(r"\b[Bb]asic[ \t]+(?P<value>[A-Za-z0-9+/]{12,400}={0,2})(?![A-Za-z0-9+/=])")
 _URL = re.compile(r"://([^\s/:@\"'<>\\\x00`]{0,120}):([^\s/\"'<>\\\x00`]{1,300})@(?=[\w.\[$-])")
 _SIGNATURE = re.compile(
     r"(?:sig|Signature|X-Amz-Signature|X-Goog-Signature|X-Amz-Security-Token|code)=([A-Za-z0-9%+/_=-]{20,1200})"
+)
+_SETX = re.compile(r"setx[ \t]+(?:/\w[ \t]+)?(?P<name>\w{3,60})[ \t]+['\"]?(?P<value>[^\s'\"\\\x00]{6,400})")
+_GO_ADDRESS = re.compile(r"(?:^|[^\w.%-])[\w.%-]{1,60}:(?P<value>[^\s:'\"`\\\x00]{4,100})\Z")  # before @tcp(
+_PGPASS = re.compile(r":5432:[\w.*-]{1,60}:[\w.*-]{1,60}:(?P<value>[^\s:'\"\\\x00]{4,200})(?![^\s'\"\\\x00])")
+_SHORT_OPTIONS = (  # what announces it, and the option from there on
+    (" login ", re.compile(r" login [^\r\n\x00]{0,200}?(?<=[ \t])-p[ =]?['\"]?(?P<value>[^\s'\"\\\x00]{6,200})")),
+    ("redis-cli ", re.compile(r"redis-cli [^\r\n\x00]{0,200}?(?<=[ \t])-a[ =]['\"]?(?P<value>[^\s'\"\\\x00]{6,200})")),
+    (" pass:", re.compile(r" pass:(?P<value>[^\s'\"\\\x00]{6,200})")),
+    ("configure set ", re.compile(r"configure set \S*(?:secret|token)\S* ['\"]?(?P<value>[^\s'\"\\\x00]{16,2000})")),
 )
 _WEAK = frozenset({
     "password", "passwd", "pass", "pwd", "secret", "user", "username", "token", "foo", "bar", "test", "x",
@@ -89,6 +102,7 @@ def by_context(text: str) -> Iterator[Finding]:
     yield from _urls(text)
     yield from _signatures(text)
     yield from _options(text)
+    yield from _fields(text)
     yield from _beside_key_ids(text)
 
 
@@ -133,7 +147,8 @@ def _value_at(text: str, match: re.Match[str], name: str) -> Finding | None:
         return None
     if can_be_token(value) or _is_basic(value):
         return Finding(start, end, _kind(name), value, "random value under a telling name")
-    if is_strong(name) and can_be_password(value, is_quoted=bool(quote)):
+    is_variable = name.isupper() and text[start - 1] == "=" and value.isalnum()  # in an environment, without quotes
+    if is_strong(name) and can_be_password(value, is_quoted=bool(quote) or is_variable):
         return Finding(start, end, "password", value, "value under the name of a password")
     if quote and match["op"] in ("=", ":", "=>", ":=") and can_be_weak_password(name, value):
         return Finding(start, end, "password", value, "word under the name of a password", "possible")
@@ -156,7 +171,7 @@ def _headers(text: str) -> Iterator[Finding]:
                 yield Finding(*match.span("value"), "authorization", match["value"], "header of a request")
             at = text.find(hint, at + 8)
     yield from _cookies(text)
-    for pattern, hint in ((_BEARER, "earer "), (_BASIC, "asic ")):
+    for pattern, hint in ((_BEARER, "earer "), (_BASIC, "asic "), (_SSWS, "SWS ")):
         at = text.find(hint)
         while at >= 0:
             match = pattern.match(text, at - 1) if at else None
@@ -248,6 +263,37 @@ def _options(text: str) -> Iterator[Finding]:
             if match is not None and not is_standin(match[group]) and match[group].lower() not in _WEAK:
                 yield Finding(*match.span(group), "password", match[group], evidence)
             at = text.find(hint, at + len(hint))
+
+
+def _fields(text: str) -> Iterator[Finding]:
+    """Yield what is secret by its place: setx NAME VALUE, user:password@tcp(host), lines of a pgpass file."""
+    for hint, pattern in (("setx ", _SETX), (":5432:", _PGPASS)):
+        at = text.find(hint)
+        while at >= 0:
+            match = pattern.match(text, at)
+            if match is not None and (pattern is _PGPASS or is_telling(match["name"])):
+                yield from _field(*match.span("value"), text)
+            at = text.find(hint, at + len(hint))
+    for hint, pattern in _SHORT_OPTIONS:
+        at = text.find(hint)
+        while at >= 0:
+            match = pattern.match(text, at)
+            if match is not None and not match["value"].isdigit() and can_be_password(match["value"], is_quoted=True):
+                yield from _field(*match.span("value"), text)
+            at = text.find(hint, at + len(hint))
+    for hint in ("@tcp(", "@unix("):
+        at = text.find(hint)
+        while at >= 0:
+            match = _GO_ADDRESS.search(text[max(0, at - 170) : at])
+            if match is not None:
+                yield from _field(at - len(match["value"]), at, text)
+            at = text.find(hint, at + len(hint))
+
+
+def _field(start: int, end: int, text: str) -> Iterator[Finding]:
+    value = text[start:end]
+    if not is_standin(value) and value.lower() not in _WEAK:
+        yield Finding(start, end, "password", value, "field of a command or file")
 
 
 def _beside_key_ids(text: str) -> Iterator[Finding]:

@@ -28,11 +28,11 @@ _WRAPPED = re.compile(r"(?:(?:\\+r)?\\+n|\r?\n)[ \t]{0,8}([A-Za-z0-9+/]{4,}={0,2
 _WRAPPED_FROM = 56  # characters of a line, after which the next one may continue it
 
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
-_JSON = re.compile(r"\\+(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|/|[\"nrtbf\\])")
+_JSON = re.compile(r"\\+(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|/|[\"nrtbf_\\])")
 _REACH = 4000  # characters around an escape that are decoded with it
 _OUTSIDE_PERCENT = re.compile(r"[^\s\"'<>\\`\x00]*")
 _OUTSIDE_JSON = re.compile(r"[^\r\n\x00]*")
-_SIMPLE = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
+_SIMPLE = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/", "_": "_"}
 
 
 class Piece(NamedTuple):
@@ -182,7 +182,7 @@ def _percent_pieces(text: str) -> Iterator[Piece]:
 def _json_pieces(text: str) -> Iterator[Piece]:
     """Yield lines with escapes that hide characters: those of quotes and line ends alone need no decoding."""
     passed = 0
-    for hint in ("\\u00", "\\/", "\\x"):
+    for hint in ("\\u00", "\\/", "\\x", "\\_"):  # the last is of Markdown
         at = text.find(hint)
         while at >= 0:
             if at >= passed:

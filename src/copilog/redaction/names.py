@@ -34,7 +34,7 @@ _STANDIN = re.compile(
 )  # fmt: skip
 _WORDS = r"(?:[A-Za-z][a-z]*|[A-Z]+)(?:[A-Z][a-z]+)*"
 _IDENTIFIER = re.compile(rf"[_$]*{_WORDS}(?:[_.-]+{_WORDS})*[0-9]{{0,2}}")
-_CODE = re.compile(r"[()\[\]{}<>;=]|\.\w+\.|::|->|\$\{|\s(?:is|and|or|the|for|of|to|in|not)\s")
+_CODE = re.compile(r"[()\[\]{}<>;=]|\?\w+\.\w|\.\w+\.|::|->|\$\{|\s(?:is|and|or|the|for|of|to|in|not)\s")
 _RANDOM = re.compile(r"[A-Za-z0-9_+/=.~!@#$%^&*:-]+")
 _PATHLIKE = re.compile(r"(?:\.{0,2}/)?(?:[\w.@-]+/){2,}[\w.@-]*\.[a-z]{1,5}|[\w-]+(?:\.[a-z]{2,5}){1,2}")
 _WEAK_PASSWORD = re.compile("[a-z]{6,30}[0-9]{0,4}|[A-Z][a-z]{5,30}[0-9]{1,4}")

@@ -40,12 +40,14 @@ _HOME = re.compile(rf"{_SEPARATORS}((?:[^/\\\s\"'<>:|?*%,;()\[\]{{}}\x00`$&#!=]|
 _SPACED_HOME = re.compile(
     r"\\{1,8}([^/\\\r\n\t\"'<>:|?*%,;()\[\]{}\x00`$]{1,40} [^/\\\r\n\t\"'<>:|?*%\x00]{1,40})(?=\\)"
 )
+_SPACED_SLASHES = re.compile(r"/([A-Z][^\W\d_]{1,30} [A-Z][^\W\d_]{1,30})(?=/)")
 _NOT_NAMES = frozenset({
     "shared", "public", "default", "all", "user", "users", "username", "runner", "runneradmin", "vscode",
     "node", "codespace", "app", "me", "you", "name", "guest", "administrator", "containeradministrator", "root",
     "ubuntu", "circleci", "vsts", "jovyan", "gitpod", "linuxbrew", "xxx", "foo", "bar", "...", "..", ".",
 })  # fmt: skip
 _PATH_BEFORE = re.compile(r"[^\s\"'<>(){}\[\],;=`|\x00]{0,200}")  # read backwards: what the path begins with
+_LINE_END = re.compile(r".*\\[nrt](?=[/\\+-]|[A-Za-z](?::|%3[aA])|\Z)")  # escaped, before a path
 _WEB = re.compile(r"https?:|www\.", re.IGNORECASE)
 
 _SUFFIXES = (".local", ".internal", ".corp", ".lan", ".intranet", ".home.arpa", ".intra")
@@ -126,7 +128,9 @@ def _homes(text: str, hint: str) -> Iterator[Finding]:
     while at >= 0:
         end = at + size
         if (at and text[at - 1] in "/\\") or text[max(0, at - 3) : at].lower() in ("%2f", "%5c"):
-            match = (_SPACED_HOME.match(text, end) if hint != "home" else None) or _HOME.match(text, end)
+            match = _HOME.match(text, end)
+            if hint != "home":
+                match = _SPACED_HOME.match(text, end) or _SPACED_SLASHES.match(text, end) or match
             if match is not None and _is_home(text, at, match[1]):
                 name = match[1].rstrip(".")
                 yield Finding(match.start(1), match.start(1) + len(name), "user", name, "home folder")
@@ -143,7 +147,7 @@ def _is_home(text: str, at: int, name: str) -> bool:
         return False
     if text[at] == "u" and "\\" not in path:  # `/users/` of an interface; C:\users\ is a home
         return False
-    path = path.lstrip("+-")  # signs of a diff
+    path = _LINE_END.sub("", path).lstrip("+-")  # signs of a diff
     head = path.rstrip("/\\")
     if (
         not head
@@ -184,7 +188,9 @@ def _shares(text: str) -> Iterator[Finding]:
             end = match.end(1)
             before = text[max(0, at - 2) : at]
             is_start = (
-                not before or before in ("\n+", "\n-") or not (before[-1] in _NO_UNC_AFTER or before[-1].isalnum())
+                not before
+                or before in ("\n+", "\n-", "\\n", "\\r", "\\t")
+                or not (before[-1] in _NO_UNC_AFTER or before[-1].isalnum())
             )
             is_path = len(match[1]) == 2 * len(match[3]) and len(match[1]) in (2, 4, 8, 16)
             if is_start and is_path and match[2].lower() not in ("wsl", "wsl.localhost", "localhost"):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from copilog.redaction.checksums import has_bech32_sum, has_crc_base62, has_crc_hex, is_jwt
 
 _END = r"(?![A-Za-z0-9])"
+_BEGIN = r"(?:(?<![0-9A-Za-z])|(?<=\\[nrtbf]))"  # of a word, perhaps behind an escaped line end
 _HEX = "[0-9a-fA-F]"
 _UUID = rf"{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}"
 
@@ -94,6 +95,10 @@ RULES: tuple[Rule, ...] = (
     _rule("fly-token", "fo1_", r"[\w-]{43}"),
     _rule("fly-token", "fm1r_ fm1a_ fm2_", r"[A-Za-z0-9+/]{100,}={0,3}"),
     _rule("netlify-token", "nfp_ nfc_ nfo_ nfu_ nfb_", "[0-9A-Za-z]{36}"),
+    _rule("vercel-token", "vercel_blob_rw_", "[0-9A-Za-z]{10,24}_[0-9A-Za-z]{20,40}"),
+    _rule("neon-key", "napi_", "[0-9a-z]{60,70}", entropy=3.5),
+    _rule("render-key", "rnd_", "[0-9A-Za-z]{28,32}", entropy=3.5),
+    _rule("yandex-token", "y0_", r"[\w-]{50,65}", entropy=4.0),
     _rule("vercel-token", "vcp_ vci_ vca_ vcr_ vck_", "[0-9A-Za-z]{24,64}"),
     _rule("supabase-token", "sbp_", "[0-9a-f]{40}"),
     _rule("supabase-token", "sb_secret_", r"[\w-]{22,48}"),
@@ -129,6 +134,8 @@ RULES: tuple[Rule, ...] = (
     _rule("cerebras-key", "csk-", "[0-9a-z]{48}", entropy=3.5),
     _rule("fireworks-key", "fw_", "[0-9A-Za-z]{22,24}", entropy=3.5),
     _rule("jina-key", "jina_", "[0-9a-f]{32}[0-9A-Za-z_-]{28}"),
+    _rule("langfuse-key", "sk-lf-", _UUID),
+    _rule("firecrawl-key", "fc-", "[0-9a-f]{32}"),
     _rule("voyage-key", "pa-", r"[\w-]{43}", entropy=4.0),
     # Messages, mail, payment
     _rule("slack-token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxo- xoxc- xoxd- xoxe-", r"[0-9A-Za-z%-]{12,300}"),
@@ -138,7 +145,6 @@ RULES: tuple[Rule, ...] = (
     _rule("sendinblue-key", "xkeysib- xsmtpsib-", "[0-9a-f]{64}-[0-9A-Za-z]{16}"),
     _rule("resend-key", "re_", "[0-9A-Za-z]{8}_[0-9A-Za-z]{24}", entropy=3.8),
     _rule("stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_ sk_prod_ rk_prod_", "[0-9A-Za-z]{10,250}"),
-    _rule("webhook-secret", "whsec_", r"[0-9A-Za-z+/]{32,64}={0,2}"),
     _rule("square-token", "sq0atp- sq0csp-", r"[\w-]{22,60}"),
     _rule("square-token", "EAAA", r"[\w-]{60}", entropy=4.0),
     _rule("facebook-token", "EAAC EAAM EAAG EAAD EAAB", "[0-9A-Za-z]{90,300}", entropy=4.0),
@@ -148,6 +154,8 @@ RULES: tuple[Rule, ...] = (
     _rule("shippo-token", "shippo_live_ shippo_test_", "[0-9a-fA-F]{40}"),
     _rule("lob-key", "live_ test_", "[0-9a-f]{35}"),
     _rule("duffel-token", "duffel_test_ duffel_live_", r"[\w=-]{43}"),
+    _rule("woocommerce-key", "cs_ ck_", "[0-9a-f]{40}"),
+    _rule("polar-token", "polar_oat_ polar_pat_", "[0-9A-Za-z]{40,50}"),
     _rule("plaid-token", "access-sandbox- access-development- access-production-", _UUID),
     _rule("frameio-token", "fio-u-", r"[\w=-]{64}"),
     # Products and monitoring
@@ -158,6 +166,7 @@ RULES: tuple[Rule, ...] = (
     _rule("newrelic-key", "NRJS-", "[0-9a-f]{19}"),
     _rule("sentry-token", "sntryu_", "[0-9a-f]{64}"),
     _rule("sentry-token", "sntrys_", r"eyJ[A-Za-z0-9+/_-]{20,400}={0,2}(?:_[A-Za-z0-9+/]{43})?"),
+    _rule("honeycomb-key", "hcaik_ hcamk_ hcxik_", "[0-9a-z]{58}"),
     _rule("posthog-key", "phx_ phs_", "[0-9A-Za-z]{40,50}"),
     _rule("linear-key", "lin_api_ lin_oauth_", "[0-9A-Za-z]{40,64}"),
     _rule("notion-token", "ntn_", "[0-9]{11}[0-9A-Za-z]{35}"),
@@ -190,7 +199,6 @@ BEHIND: tuple[Rule, ...] = (
     _rule("openshift-token", "sha256~", r"[\w-]{43}"),
     _rule("cloudflare-key", "v1.", "0-[0-9a-f]{24}-[0-9a-f]{146}"),
     _rule("slack-token", "xoxe.xoxb- xoxe.xoxp-", r"\d-[0-9A-Za-z]{100,200}"),
-    _rule("doppler-token", "dp.st.", r"(?:[\w-]{2,35}\.)?[0-9A-Za-z]{40,44}"),
     _rule("mapbox-token", "sk.", r"eyJ[\w-]{40,}\.[\w-]{20,}"),
     _rule("harness-key", "pat. sat.", r"[\w-]{22}\.[0-9A-Za-z]{24}\.[0-9A-Za-z]{20}"),
     _rule("yandex-token", "t1.", r"[\w-]{20,}={0,2}\.[\w-]{86}={0,2}"),
@@ -200,20 +208,26 @@ BEHIND: tuple[Rule, ...] = (
 AROUND: tuple[Rule, ...] = tuple(
     Rule(kind, (), re.compile(pattern, re.ASCII), None, False, entropy)
     for kind, pattern, entropy in (
-        ("telegram-token", r"(?<![0-9A-Za-z])[0-9]{8,10}:A[\w-]{34}(?![\w-])", 3.5),
+        ("telegram-token", _BEGIN + r"[0-9]{8,10}:A[\w-]{34}(?![\w-])", 3.5),
         ("terraform-token", r"[0-9A-Za-z]{14}\.atlasv1\.[\w=-]{60,70}", 3.5),
         ("facebook-token", r"(?<![0-9])[0-9]{15,16}\|[\w-]{27,40}(?![\w-])", 3.5),
-        ("discord-token", r"(?<![\w-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])", 3.8),
-        ("mailchimp-key", r"(?<![0-9A-Za-z])[0-9a-f]{32}-us[0-9]{1,2}(?![0-9A-Za-z])", 3.0),
+        (
+            "discord-token",
+            r"(?:(?<![\w-])|(?<=\\[nrtbf])|(?<=\n-))[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])",
+            3.8,
+        ),
+        ("mailchimp-key", _BEGIN + r"[0-9a-f]{32}-us[0-9]{1,2}(?![0-9A-Za-z])", 3.0),
         ("azure-client-secret", r"[\w~.-]{3}[0-9]Q~[\w~.-]{31,34}(?![\w~-])", 3.5),
-        ("azure-devops-token", r"(?<![0-9A-Za-z])[0-9A-Za-z]{76}AZDO[0-9A-Za-z]{4}(?![0-9A-Za-z])", 3.5),
+        ("azure-devops-token", _BEGIN + r"[0-9A-Za-z]{76}AZDO[0-9A-Za-z]{4}(?![0-9A-Za-z])", 3.5),
         (
             "azure-key",
             rf"(?<![0-9A-Za-z+/])[0-9A-Za-z+/]{{33,76}}(?:{_AZURE}){_AZURE_END}",
             4.0,
         ),
-        ("azure-key", r"(?<![0-9A-Za-z])[0-9A-Za-z]{52}JQQJ99[0-9A-Za-z]{26}(?![0-9A-Za-z])", 3.5),
-        ("maxmind-key", r"(?<![0-9A-Za-z])[0-9A-Za-z]{6}_[0-9A-Za-z]{29}_mmk(?![0-9A-Za-z])", 3.5),
+        ("azure-key", _BEGIN + r"[0-9A-Za-z]{52}JQQJ99[0-9A-Za-z]{26}(?![0-9A-Za-z])", 3.5),
+        ("doppler-token", _BEGIN + r"dp\.st\.(?:[\w-]{2,35}\.)?[0-9A-Za-z]{40,44}(?![0-9A-Za-z])", 3.5),
+        ("webhook-secret", _BEGIN + r"whsec_[0-9A-Za-z+/]{32,64}={0,2}(?![0-9A-Za-z+/=])", 3.0),
+        ("maxmind-key", _BEGIN + r"[0-9A-Za-z]{6}_[0-9A-Za-z]{29}_mmk(?![0-9A-Za-z])", 3.5),
         ("square-token", r"(?<![0-9A-Za-z])sq0[a-z]{3}-[\w-]{22,43}(?![\w-])", 3.0),
     )
 )

@@ -40,6 +40,7 @@ _CONTINUED = frozenset({
     "original", "shown", "display", "full_text", "arguments", "result", "prompt", "before", "after", "diff",
     "code", "stdout", "stderr", "thinking", "snippet", "chunks", "lines", "texts",
 })  # fmt: skip
+_OF_A_CALL = ("call_id",)  # names of fields that say to which call a text belongs
 _DEEPEST = 400
 
 
@@ -97,7 +98,9 @@ def _walk_struct(value: msgspec.Struct, visit: Visit, stream: str, depth: int) -
     changed = {}
     open_fields, fixed_fields = _fields_of(type(value))
     fixed = [fixed for name in fixed_fields if isinstance(fixed := getattr(value, name), str)]
-    here = "/".join([stream.partition(".")[0], *fixed, type(value).__name__])  # a prompt does not continue an answer
+    fixed += [made.replace(".", "_") for name in _OF_A_CALL if isinstance(made := getattr(value, name, None), str)]
+    # A prompt does not continue an answer, nor the output of one call that of another.
+    here = "/".join([stream.partition(".")[0], *fixed, type(value).__name__])
     for name in open_fields:
         old = getattr(value, name)
         if old is None or old == "" or old == []:

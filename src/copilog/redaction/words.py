@@ -26,6 +26,11 @@ _AZURE = re.compile("AzSe|AzFu|APIM|ACDb|ASt|ABa|AMC|AIo|AEh|ACR|JQQJ99")
 _SHORTEST_AZURE = 20  # characters of such a word, which may be cut by + or /
 
 
+_ONE_WORD = r"(?:[A-Za-z]?[a-z]*(?:[A-Z][a-z]+)*|[A-Z]*)[0-9]*"
+_WORDS = re.compile(rf"{_ONE_WORD}(?:[-_]+{_ONE_WORD})*")
+_MIXED = re.compile("[0-9][A-Za-z]")
+
+
 def _trie(words: list[str]) -> dict[str, Any]:
     root: dict[str, Any] = {}
     for word in words:
@@ -52,6 +57,13 @@ _BEHIND_ENDS = tuple(prefix for prefix, _ in _BEHIND)
 _OPEN_STARTS = re.compile(
     "|".join(re.escape(prefix) for prefix, rule in _BY_PREFIX if set("+/=.") & set(rule.pattern.pattern.split("]")[0]))
 )
+# Behind a text, or where it was cut: nothing, dots, or what the scan puts between two texts; titles may have a number.
+_CUT = re.compile(r"[ \t]?(?:…|\.\.\.)|(?:[ \t]#[0-9]{1,4})?\s*(?:\Z|\x00\x00\n)")
+# Prefixes that nothing else has; their first characters make the beginning of a token one.
+_CLEAR = frozenset(
+    prefix for prefix, _ in _BY_PREFIX if prefix in ("eyJ", "AIza") or (len(prefix) >= 4 and prefix[-1] in "_-")
+) - {"live_", "test_", "key-", "sdk-", "mob-", "api-", "API-", "pul-", "ico-", "csk-", "fio-", "secret_", "api_org_"}
+_SHORTEST_BEGINNING = 8  # characters of a token behind its prefix
 _IN_BASE64 = frozenset("+/=.")
 _BY_TWO: dict[str, list[tuple[str, Rule]]] = {}
 for _prefix, _rule_ in _BY_PREFIX:
@@ -78,9 +90,13 @@ def tokens(text: str, words: Sequence[tuple[int, int]]) -> Iterator[Finding]:
             yield from _behind(text, start)
         if before in _IN_BASE64 and start:
             yield from _by_open_prefix(text, start)
-        yield from _around(text, start, end, word, before)
+        yield from _around(text, start + lead, end, word[lead:], before)
+        if _CUT.match(text, end):
+            yield from _beginning(text, start + lead, end)
     yield from _with_mark(text, "azure-client-secret", "Q~", 4)
     yield from _with_mark(text, "terraform-token", ".atlasv1.", 14)
+    yield from _with_mark(text, "doppler-token", "dp.st.", 0)
+    yield from _with_mark(text, "webhook-secret", "whsec_", 0)
     yield from _webhooks(text)
 
 
@@ -105,6 +121,27 @@ def _by_prefix(text: str, start: int) -> Iterator[Finding]:
     for prefix, rule in _BY_TWO.get(text[start : start + 2], ()):
         if text.startswith(prefix, start):
             yield from _matched(rule, rule.pattern.match(text, start))
+
+
+def _beginning(text: str, start: int, end: int) -> Iterator[Finding]:
+    """Yield the beginning of a token at the end of a text that may have been cut there, such as a title."""
+    for found in _STARTS.finditer(text[start:end]):
+        begin = start + found.start()
+        for prefix, rule in _BY_TWO.get(text[begin : begin + 2], ()):
+            body = text[begin + len(prefix) : end]
+            if not (prefix in _CLEAR and text.startswith(prefix, begin) and _is_random(body)):
+                continue
+            if rule.pattern.match(text, begin) is None:
+                yield Finding(begin, end, rule.kind, text[begin:end], "beginning of a token that is cut", "possible")
+                return
+
+
+def _is_random(body: str) -> bool:
+    """Return whether characters behind a prefix are those of a token, and no words."""
+    if len(body) < _SHORTEST_BEGINNING or _WORDS.fullmatch(body) or entropy(body) < 2.5:
+        return False
+    parts = re.split("[-_]", body)
+    return max(map(len, parts)) >= _SHORTEST_BEGINNING or any(map(_MIXED.search, parts))
 
 
 def _by_open_prefix(text: str, start: int) -> Iterator[Finding]:
@@ -176,9 +213,10 @@ def _webhooks(text: str) -> Iterator[Finding]:
     at = text.find("hook")
     while at >= 0:
         found = WEBHOOKS.search(text, max(0, at - 40), at + 400)
-        if found is not None and found.lastgroup is not None:
-            start, end = found.span(found.lastgroup)
-            yield Finding(start, end, f"{found.lastgroup}-webhook", text[start:end], "address of a webhook")
+        whole = found and WEBHOOKS.match(text, found.start())  # the window may end within it
+        if whole and whole.lastgroup is not None:
+            start, end = whole.span(whole.lastgroup)
+            yield Finding(start, end, f"{whole.lastgroup}-webhook", text[start:end], "address of a webhook")
             at = end
         at = text.find("hook", at + 4)
 
@@ -203,7 +241,7 @@ def _shared(rule: Rule, token: str) -> int:
 
 def _most_entropy(length: int) -> float:
     """Return an entropy that random texts of so many characters nearly always have."""
-    return 2.6 if length < 32 else 5.0
+    return 2.6 if length < 45 else 5.0
 
 
 def is_uuid(text: str) -> bool:

@@ -246,6 +246,17 @@ def test_turns_that_were_added_to_a_file_are_added_to_the_conversation(
     assert counts(archive) == grown(before, conversations)
 
 
+def test_sessions_for_vscode_under_new_ids_are_one_with_the_conversations(archive: Archive, tmp_path: Path) -> None:
+    """They begin at the same moment, so that the time does not tell which of both is the original."""
+    scan(archive, roots=find_roots([home()]))
+    before, known = counts(archive), ids(archive)
+    conversations = [archive.get(name) for name in known]
+    copilog.export(conversations, "vscode", tmp_path / "sessions", new_id=True)
+    scan(archive, paths=[tmp_path / "sessions"])
+    assert ids(archive) == known
+    assert counts(archive) == before
+
+
 # --- what Copilot CLI makes of an import ----------------------------------------------------------------------------
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import copilog
-from copilog.errors import UsageError
+from copilog.errors import CopilogError, UsageError
 from copilog.exports.chosen import Chosen, chosen_of
 from copilog.exports.folder_index import NAME
-from copilog.exports.formats import Format, Making, Shape, format_named
+from copilog.exports.formats import NAMES, Format, Making, Shape, format_named
 from copilog.exports.index import Entry
 from copilog.exports.writing import Exported, NothingToWrite, write
 from copilog.model import Branch, Conversation, Message, Text, Turn
@@ -271,3 +271,13 @@ def test_python_programs_call_one_function(tmp_path: Path) -> None:
         copilog.export(two(), "pdf", tmp_path / "notes")
     with pytest.raises(UsageError, match="has no use for --max-tokens"):
         copilog.export(two(), "html", tmp_path / "notes", max_tokens=5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_conversation_replaces_nothing_in_any_format(name: str, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.write_text("mine")
+    with pytest.raises(CopilogError):
+        copilog.export([], name, kept)
+
+    assert (kept.read_text(), names_in(tmp_path)) == ("mine", ["kept"])

@@ -102,3 +102,21 @@ def test_a_call_without_a_recorded_request_may_be_any_of_two_calls_of_its_tool()
     run = ToolCall(id="0123456789abcdef", name="find_buoys", arguments=BUOYS, native=UNASKED)
 
     assert calls_in(merged(shown, [run])) == [("call_1", None), ("call_2", None)]
+
+
+def test_a_call_that_was_only_prepared_is_one_at_any_place_of_an_answer() -> None:
+    found = merged(
+        [ToolCall(id="prepared-15", name="replace", status="prepared")],
+        [ToolCall(id="prepared-16", name="replace", status="prepared")],
+    )
+
+    assert [name for name, _ in calls_in(found)] == ["prepared-15"]
+
+
+def test_several_calls_that_were_only_prepared_stay_several() -> None:
+    found = merged(
+        [ToolCall(id=f"prepared-{at}", name="replace", status="prepared") for at in (3, 9)],
+        [ToolCall(id=f"prepared-{at}", name="replace", status="prepared") for at in (2, 8)],
+    )
+
+    assert len(calls_in(found)) == 2

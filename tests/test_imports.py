@@ -246,6 +246,37 @@ def test_turns_that_were_added_to_a_file_are_added_to_the_conversation(
     assert counts(archive) == grown(before, conversations)
 
 
+def test_sessions_for_vscode_under_new_ids_are_one_with_the_conversations(archive: Archive, tmp_path: Path) -> None:
+    """They begin at the same moment, so that the time does not tell which of both is the original."""
+    scan(archive, roots=find_roots([home()]))
+    before, known = counts(archive), ids(archive)
+    conversations = [archive.get(name) for name in known]
+    copilog.export(conversations, "vscode", tmp_path / "sessions", new_id=True)
+    scan(archive, paths=[tmp_path / "sessions"])
+    assert ids(archive) == known
+    assert counts(archive) == before
+
+
+def test_chats_made_of_conversations_change_no_count(tmp_path: Path) -> None:
+    """A chat of a session of Copilot CLI repeats its notices in another form, which are no messages of their own."""
+    (tmp_path / "exports").mkdir()
+    conversations = [one for found in copilog.discover([home()]) for one in copilog.read(found) if one.turns]
+    for at, conversation in enumerate(conversations):
+        copilog.export([conversation], "chat", tmp_path / "exports" / f"{at}.json")
+    for names, after, expected in scanned_in_both_orders(tmp_path, [home()], files_in(tmp_path / "exports")):
+        assert names == sorted(each.id for each in conversations)
+        for section in ("totals", "tokens"):
+            assert without_sources(after[section]) == without_sources(expected[section])
+
+
+def files_in(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir())
+
+
+def without_sources(section: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in section.items() if name != "sources"}
+
+
 # --- what Copilot CLI makes of an import ----------------------------------------------------------------------------
 
 

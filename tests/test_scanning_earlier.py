@@ -385,3 +385,43 @@ def _with_turns(conversation: Conversation) -> list[str]:
 
 def _in_turns(conversation: Conversation) -> list[Any]:
     return [msgspec.to_builtins(message.parts) for message in conversation.messages if message.turn is not None]
+
+
+def test_a_copy_that_is_scanned_alone_takes_no_fact_away(archive: Archive, places: Places) -> None:
+    """A copy in a folder that is not VS Code's knows neither the workspace nor the program."""
+    kept = places.keep("kept", *beans(2), customTitle="Beans")
+    places.scan_home(archive)
+    before = archive.get(ID)
+    assert before.workspace is not None
+    assert before.application is not None
+    folder = places.folder / "copies" / "chatSessions"
+    folder.mkdir(parents=True)
+    state = json.loads(kept.read_text())
+    for requests in (beans(2), beans(3)):  # as it is, and then continued
+        (folder / kept.name).write_text(json.dumps({**state, "requests": requests}))
+        scan(archive, paths=[folder])
+        after = archive.get(ID)
+        assert (after.workspace, after.application) == (before.workspace, before.application)
+        assert {place.path for place in before.provenance} < {place.path for place in after.provenance}
+    places.scan_home(archive)
+    assert archive.get(ID).workspace == before.workspace
+    assert len(archive.get(ID).turns) == 3
+
+
+def test_what_the_sample_has_beside_its_sessions_stays_when_copies_are_scanned(
+    archive: Archive, tmp_path: Path
+) -> None:
+    scan(archive, roots=find_roots([sample_home()]))
+    before = {name: archive.get(name) for name in ids(archive)}
+    copies = tmp_path / "copies" / "chatSessions"
+    copies.mkdir(parents=True)
+    for path in sample_home().glob(".config/Code/User/workspaceStorage/*/chatSessions/*"):
+        shutil.copy(path, copies)
+    scan(archive, paths=[copies])
+    assert ids(archive) == list(before)
+    for name, known in before.items():
+        now = archive.get(name)
+        assert (now.workspace, now.application, now.location) == (known.workspace, known.application, known.location)
+        assert {file.uri for file in now.files} == {file.uri for file in known.files}
+        assert [each for each in known.documents if each not in now.documents] == []
+        assert known.usage == now.usage

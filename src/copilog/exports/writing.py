@@ -88,7 +88,7 @@ def write(
     folder = _folder_for(output, kind, len(chosen.entries))
     if folder is None:
         path = output if output is not None else free_path(Path(), f"conversations{kind.ending}")
-        if not _write_file(path, pieces_of(reading, kind, making)):
+        if not _write_file(path, _unless_none(reading, pieces_of(reading, kind, making))):
             raise _nothing(kind, path, reading)
         paths = [path]
     elif kind.write_folder is not None:
@@ -272,6 +272,13 @@ def _write_file(path: Path, pieces: Iterator[bytes]) -> bool:
     except _Empty:
         return False
     return True
+
+
+def _unless_none(reading: Reading, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the pieces of a file; without any conversation there is nothing to write, even if a format has a frame."""
+    yield from pieces
+    if not reading.count:
+        raise _Empty
 
 
 def _encoded(pieces: Iterator[str | bytes]) -> Iterator[bytes]:

@@ -23,7 +23,7 @@ from copilog.similarity import DISTINCTIVE_LENGTH, without_blanks
 from copilog.uris import uri_to_path
 
 _MADE_UP = re.compile(
-    r"(?:(?:part|call)-\d+|[0-9a-f]{16}(?::\d+)?)?"
+    r"(?:(?:part|call|prepared)-\d+|[0-9a-f]{16}(?::\d+)?)?"
 )  # ids that readers make up where a trace has none
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _PREFIX = re.compile(r"[A-Za-z]+(?=[_-])")  # call_..., toolu_..., tooluse_...

@@ -3,6 +3,7 @@
 An archive outlives the files that it was read from. The stored conversation is one more trace:
 
 - a file that was not read this time, or that no longer exists, keeps its turns;
+- a file that was not read this time, and is still there, keeps what it says about the conversation as a whole;
 - a file that was read again and now lacks a turn is a newer state of the file. Its earlier state is a
   trace of its own, with the role `earlier`.
 """
@@ -17,6 +18,7 @@ import msgspec
 from copilog.identity import merge
 from copilog.identity.alignment import align
 from copilog.identity.conflicts import Texts, overruled
+from copilog.identity.field_union import fill_workspace
 from copilog.identity.superseding import emptied_at
 from copilog.identity.traces import BROKEN, EARLIER, TORN, has_turns, name_of, traces_in
 from copilog.identity.turn_views import View, by_turn, prompts_in
@@ -26,6 +28,11 @@ BAD_OUTCOMES = frozenset({"failed", "denied", "skipped", "cancelled"})
 DAMAGED = BROKEN | {TORN}
 # Their files are generated from other data each time, with other wording for the same content.
 GENERATED_SOURCES = frozenset({"trajectory-file", "copilot-markdown"})
+
+# Of a conversation as a whole; not what changes with each reading, such as its draft.
+FACTS = (
+    "title", "title_origin", "assistant", "application", "location", "files", "documents", "usage",
+)  # fmt: skip
 
 
 def with_earlier(now: Conversation, before: Conversation, is_gone: Callable[[str], bool]) -> Conversation:
@@ -39,11 +46,26 @@ def with_earlier(now: Conversation, before: Conversation, is_gone: Callable[[str
     if earlier is None:
         return now
     _restore_lost_turns(now, earlier)
+    read = {name_of(place) for place in read_traces(now)}
     united = merge([now, earlier])
+    if any(name not in read and not is_gone(place.path) for name, place in _provenance_by_name(before).items()):
+        _keep_facts(united, before)
     for place in united.provenance:
         # What was overruled when the earlier reading was merged is overruled again.
         place.conflicts = [one for at, one in enumerate(place.conflicts) if one not in place.conflicts[:at]]
     return united
+
+
+def _keep_facts(now: Conversation, before: Conversation) -> None:
+    """Fill what the present reading says nothing of with what a file says that was not read this time."""
+    for name in FACTS:
+        if not getattr(now, name):
+            setattr(now, name, getattr(before, name))
+    fill_workspace(now, before)
+    origins = {title.origin for title in now.titles}
+    now.titles = [*now.titles, *(title for title in before.titles if title.origin not in origins)]
+    if before.extra:
+        now.extra = {**before.extra, **(now.extra or {})}
 
 
 def was_emptied(now: Conversation) -> bool:

@@ -200,7 +200,7 @@ def fill_conversation(lead: Conversation, other: Conversation, *, is_stale: bool
             setattr(lead, name, theirs)
         elif theirs and mine != theirs:
             conflicts.append(Conflict(field=name, value=msgspec.to_builtins(theirs)))
-    _fill_workspace(lead, other)
+    fill_workspace(lead, other)
     if other.documents:
         lead.documents = lead.documents + [document for document in other.documents if document not in lead.documents]
     if other.relations:
@@ -247,7 +247,7 @@ def joined_extra(
     return joined
 
 
-def _fill_workspace(lead: Conversation, other: Conversation) -> None:
+def fill_workspace(lead: Conversation, other: Conversation) -> None:
     """Fill the fields of the workspace, but not from a copy that belongs to another folder."""
     mine, theirs = lead.workspace, other.workspace
     if mine is None or theirs is None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from copilog import identity
 from copilog.derive import conclude
+from copilog.identity.traces import CLI_LOGS
 from copilog.ingest.imports import add_import
 from copilog.model import Conversation, Relation
 from copilog.similarity import Fingerprint, Likeness, compare, fingerprint_of
@@ -36,7 +37,7 @@ def fitting(name: str, prints: Prints) -> set[str]:
 def merge_members(name: str, members: Mapping[str, Conversation], doubts: Iterable[Relation]) -> Conversation:
     """Merge all parts into the conversation with this id. The parts are changed."""
     native_id = members[name].native_id
-    imports = [part for part in sorted(members) if part != name and members[part].native_id is not None]
+    imports = [part for part in sorted(members) if part != name and _is_import(members[part], members[name])]
     for member in members.values():
         member.relations = without_doubts(member)
     whole = identity.merge([members[part] for part in sorted(members) if part not in imports])
@@ -45,6 +46,11 @@ def merge_members(name: str, members: Mapping[str, Conversation], doubts: Iterab
     whole.id, whole.native_id = name, native_id
     conclude(whole)
     return with_doubts(whole, (doubt for doubt in doubts if doubt.other_id not in members))
+
+
+def _is_import(part: Conversation, whole: Conversation) -> bool:
+    """Return whether a part has only added turns to tell: it has another id, or is a chat made of a CLI log."""
+    return part.native_id is not None or (part.source == "chat-export" and whole.source in CLI_LOGS)
 
 
 def with_doubts(conversation: Conversation, doubts: Iterable[Relation]) -> Conversation:

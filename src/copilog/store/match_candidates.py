@@ -23,17 +23,18 @@ _BY_DOUBTS = """
     SELECT other.rowid FROM relation JOIN conversation AS other ON other.id = relation.other_id
     WHERE relation.conversation = ? AND relation.kind = 'possible-duplicate'
 """
-# Of two sessions with the same request, the later one; a fork records what it copied. Ids that are short may be counted
-# from one in every session.
+# Of two sessions with the same request, the later one, or the one whose id copilog gave it: of version 5, where VS Code
+# writes 4. A fork records what it copied. Ids that are short may be counted from one in every session.
 _IMPORTED = """
     WITH named AS (
         SELECT rowid, id, coalesce(started_at, '~') AS started_at, is_compared, EXISTS (
             SELECT 1 FROM trace WHERE trace.conversation = c.rowid AND position = 0 AND marks LIKE '%recorded%'
-        ) AS is_recorded FROM conversation AS c WHERE native_id IS NOT NULL
+        ) AS is_recorded, native_id GLOB '????????-????-5*' AS is_given
+        FROM conversation AS c WHERE native_id IS NOT NULL
     )
     SELECT DISTINCT CASE
-        WHEN (one.started_at, one.is_recorded, one.id)
-            > (other.started_at, other.is_recorded, other.id)
+        WHEN (one.started_at, one.is_recorded, one.is_given, one.id)
+            > (other.started_at, other.is_recorded, other.is_given, other.id)
         THEN one.rowid ELSE other.rowid END AS number
     FROM named AS one
     JOIN turn AS mine ON mine.conversation = one.rowid

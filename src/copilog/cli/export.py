@@ -120,7 +120,7 @@ def command(
 
     Select conversations by id (its beginning is enough), by `last` for the newest, by options such as --since, or all.
     A file that -o names is replaced. A folder gets an index, and a later export into it replaces the files that copilog
-    wrote there, and no others. Only you may read the files. Without --redact they contain the full conversations: check
+    wrote there, and no others. Only you may read new files. Without --redact they contain the full conversations: check
     them before you share them. What a format cannot contain is listed at the end.
     """
     from datetime import UTC, datetime

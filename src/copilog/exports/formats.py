@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import msgspec
 
 from copilog.derive.estimating import DEFAULTS, Calibration
+from copilog.errors import UsageError
 from copilog.exports.left_out import Omissions
 from copilog.exports.options import Options, check_options
 from copilog.redaction.notice import NOTICE
@@ -79,6 +80,15 @@ class Format(NamedTuple):
     folder_index: tuple[str, Callable[[Sequence[Line], Making], str]] | None = None
     # Of a dataset, instead of `pieces`: writes the files into an empty folder, and returns their paths.
     write_folder: Callable[[Iterable[Conversation], Path, Making], list[Path]] | None = None
+
+
+def no_single_file(
+    conversations: Iterable[Conversation],  # noqa: ARG001
+    index: Sequence[Entry],  # noqa: ARG001
+    making: Making,  # noqa: ARG001
+) -> Iterator[bytes]:
+    """Refuse to write a dataset as one file: what a dataset has in place of `pieces`."""
+    raise UsageError("this format is a folder of files; name one, as in -o a-folder/")
 
 
 def format_named(name: str) -> Format | None:

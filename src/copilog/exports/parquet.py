@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -19,8 +19,7 @@ from copilog.errors import UsageError
 from copilog.exports.dataset_card import card
 from copilog.exports.dataset_rows import Row, month_of, rows_of
 from copilog.exports.dataset_schema import MONTH, TABLES, Table
-from copilog.exports.formats import Format, Making
-from copilog.exports.index import Entry
+from copilog.exports.formats import Format, Making, no_single_file
 from copilog.exports.uncarried import count_uncarried
 from copilog.model import Conversation
 
@@ -150,16 +149,12 @@ def _write_folder(conversations: Iterable[Conversation], folder: Path, making: M
     return [readme, *files.paths]
 
 
-def _pieces(conversations: Iterable[Conversation], index: Sequence[Entry], making: Making) -> Iterator[bytes]:  # noqa: ARG001
-    raise UsageError("a Parquet dataset is a folder; name one, as in -o a-folder/")
-
-
 FORMAT = Format(
     "parquet",
     "Parquet dataset",
     "",
     "application/vnd.apache.parquet",
-    _pieces,
+    no_single_file,
     shape="dataset",
     write_folder=_write_folder,
 )

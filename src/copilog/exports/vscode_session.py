@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from copilog.chat_json.sessions import (
     count_what_is_left_out,
@@ -21,8 +20,7 @@ from copilog.chat_json.sessions import (
     session_id_of,
     session_root,
 )
-from copilog.exports.formats import Format, Making
-from copilog.exports.index import Entry
+from copilog.exports.formats import Format, Making, no_single_file
 from copilog.exports.vscode_releases import FIRST_WITH_LOGS, is_before
 from copilog.fields import Json
 from copilog.model import Conversation
@@ -74,16 +72,12 @@ def _write(path: Path, text: str) -> Path:
     return path
 
 
-def _pieces(conversations: Iterable[Conversation], index: Sequence[Entry], making: Making) -> Iterator[Any]:
-    raise NotImplementedError("sessions are written as a folder")
-
-
 FORMAT = Format(
     "vscode",
     "VS Code sessions",
     "",
     "application/json",
-    _pieces,
+    no_single_file,
     shape="dataset",
     options=frozenset({"release", "new_id"}),
     write_folder=_write_folder,

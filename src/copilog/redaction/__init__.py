@@ -2,9 +2,10 @@
 
     findings.py        what is found: a place, its kind, the evidence
     scanning.py        find(text): all detectors, and the encoded pieces of a text decoded
-    words.py           tokens of providers, by the long words of a text; providers.py has their formats
+    provider_tokens.py tokens of providers, by the long words of a text; providers.py has their formats
     keys.py            private keys
-    context.py         values that names, headers, addresses and options show to be secret; names.py says which names
+    context.py         values that names, headers, addresses and options show to be secret
+    secret_names.py    which names show that
     personal.py        e-mail addresses, users in home paths, hosts, words that the config lists
     encodings.py       Base64, percent-encoding and escapes of JSON
     walking.py         every text of a conversation, of whatever kind

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from copilog.redaction.checksums import entropy
 from copilog.redaction.findings import Finding
-from copilog.redaction.names import (
+from copilog.redaction.secret_names import (
     can_be_password,
     can_be_token,
     can_be_weak_password,

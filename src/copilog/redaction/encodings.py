@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from copilog.redaction.words import lead_of_escape
+from copilog.redaction.provider_tokens import lead_of_escape
 
 _SHORTEST = 24  # characters of Base64; shorter pieces hold no secret
 _LONG = 500  # characters of Base64 that does not begin like a text, and is passed over as a whole

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from copilog.redaction.findings import Finding
-from copilog.redaction.words import lead_of_escape
+from copilog.redaction.provider_tokens import lead_of_escape
 
 
 class Private(NamedTuple):

@@ -11,7 +11,7 @@ from copilog.redaction.encodings import Piece, pieces_of, places_in
 from copilog.redaction.findings import Finding, without_overlaps
 from copilog.redaction.keys import private_keys
 from copilog.redaction.personal import Private, personal
-from copilog.redaction.words import long_words, tokens
+from copilog.redaction.provider_tokens import long_words, tokens
 
 BORDER = "\x00\x00\n"  # between texts that are scanned together: nothing is found across it
 DEEPEST = 4  # encodings within each other

@@ -43,6 +43,7 @@ from copilog.model import (
 )
 from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.replay.atif_extra import (
+    is_of_copilog,
     picture_from,
     read_about,
     take_amounts,
@@ -150,16 +151,9 @@ def _ids(document: Json, *, is_inside: bool) -> tuple[str | None, str]:
         del document["session_id"]
     else:
         del document["trajectory_id"]
-    if not is_inside and native_id == session and _is_of_copilog(document):
+    if not is_inside and native_id == session and is_of_copilog(document):
         return native_id, str(trajectory)  # the conversation that copilog exported
     return native_id, f"atif:{native_id}{_continuation_mark(document, native_id)}"
-
-
-def _is_of_copilog(document: Json) -> bool:
-    extra = document.get("extra")
-    about = extra.get("copilog") if isinstance(extra, dict) else None
-    name = about.get("id") if isinstance(about, dict) else None
-    return isinstance(name, str) and ":" in name and name == document.get("trajectory_id")
 
 
 def _continuation_mark(document: Json, native_id: str) -> str:

@@ -81,6 +81,14 @@ def take_turn(step: Json) -> int | None:
         return take_int(ours, "turn")
 
 
+def is_of_copilog(document: Json) -> bool:
+    """Return whether copilog wrote the document, under the id of its conversation."""
+    extra = document.get("extra")
+    about = extra.get("copilog") if isinstance(extra, dict) else None
+    name = about.get("id") if isinstance(about, dict) else None
+    return isinstance(name, str) and ":" in name and name == document.get("trajectory_id")
+
+
 @contextmanager
 def _ours(holder: Json) -> Iterator[Json]:
     """Give what copilog wrote into an `extra`; what is not taken out of it stays there."""

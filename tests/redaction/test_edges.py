@@ -8,7 +8,7 @@ import re
 import pytest
 
 from copilog.model import Conversation, Message, ToolResult
-from copilog.redaction import Redactor, find
+from copilog.redaction import NotRedacted, Redactor, find
 from tests.redaction.seeds import generator
 from tests.redaction.shapes import TOKENS
 
@@ -214,3 +214,12 @@ def test_a_random_token_may_repeat_its_digits() -> None:
     for prefix in ("SK", "key-", "dapi", "shpat_"):
         assert secret not in Redactor().text(f"use {prefix}{secret} now")
     assert not find("use SK" + "x" * 32 + " or key-" + "0" * 32)
+
+
+def test_a_message_names_the_conversation_that_could_not_be_scanned() -> None:
+    value: object = "x"
+    for _ in range(2000):
+        value = [value]
+    conversation = Conversation(id="vscode:1", source="vscode-session", extra={"deep": value})
+    with pytest.raises(NotRedacted, match=r"^vscode:1: .* nested too deeply .* nothing was written$"):
+        Redactor().value(conversation)

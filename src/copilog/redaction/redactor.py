@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
+from copilog.model import Conversation
 from copilog.redaction.encodings import encoded_again
 from copilog.redaction.findings import Finding, leaves_of
 from copilog.redaction.personal import Private
@@ -75,10 +76,11 @@ class Redactor:
         """
         try:
             return self._value(value)
-        except NotRedacted:
-            raise
+        except NotRedacted as error:
+            raise NotRedacted(f"{_named(value)}{error}; nothing was written") from error
         except Exception as error:
-            raise NotRedacted(f"a text could not be scanned ({type(error).__name__})") from error
+            what = f"a text could not be scanned ({type(error).__name__})"
+            raise NotRedacted(f"{_named(value)}{what}; nothing was written") from error
 
     def placeholder(self, finding: Finding) -> str:
         """Return what replaces a finding: letters, digits, hyphens, so that paths, addresses and JSON stay such."""
@@ -355,3 +357,8 @@ def group(kind: str) -> str:
 def leaves_in_places(places: Sequence[Place]) -> list[tuple[Place, Finding]]:
     """Return each place with the findings that are there, those in encoded texts one by one."""
     return [(place, leaf) for place in places for leaf in leaves_of(place.finding)]
+
+
+def _named(value: object) -> str:
+    """Return which conversation a message is about, if it is about one."""
+    return f"{value.id}: " if isinstance(value, Conversation) else ""

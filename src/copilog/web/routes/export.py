@@ -36,7 +36,7 @@ def _export(request: Request) -> Response:
     try:
         chosen = held.enter_context(redacted(_chosen(viewer, ids), viewer.redactor() if making.is_redacted else None))
     except NotRedacted as error:
-        raise HTTPException(500, f"Nothing was written: {error}.") from error
+        raise HTTPException(500, f"{error}.") from error
     name = f"{len(ids)}-conversations{kind.ending}"
     if len(ids) == 1:
         name = file_name(chosen.get(chosen.entries[0].id), kind)

@@ -228,7 +228,7 @@ def test_turns_that_were_taken_back_are_left_out_and_counted(tmp_path: Path) -> 
 
     making = written([conversation], tmp_path / "out")
 
-    assert {each.what: each.number for each in making.left_out}["turns that do not count"] == 1
+    assert {each.what: each.number for each in making.left_out}["turns that no longer count"] == 1
     (path,) = (tmp_path / "out" / "chatSessions").iterdir()
     assert len(json.loads(path.read_text("utf-8"))["v"]["requests"]) == 1
 

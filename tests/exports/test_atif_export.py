@@ -200,7 +200,8 @@ def test_turns_that_no_longer_count_and_branches_are_counted_as_left_out(tmp_pat
     whole.messages += [Message(role="user", turn=turn, parts=[Text(text="Not this")]) for turn in (1, 2)]
     done = exported([whole], "atif", tmp_path / "one.atif.json")
     counted = left_out_of(done)
-    assert (counted["turns of branches"], counted["turns that no longer count"]) == (1, 1)
+    of_branches = "turns of branches, which are files of their own in a folder"
+    assert (counted[of_branches], counted["turns that no longer count"]) == (1, 1)
     assert b"Not this" not in (tmp_path / "one.atif.json").read_bytes()
 
 

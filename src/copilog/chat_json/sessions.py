@@ -49,7 +49,7 @@ def requests_json(conversation: Conversation, left_out: Counter[str], *, as_writ
     named: set[str] = set()
     for turn in conversation.turns:
         if not _is_in_file(turn, own):
-            left_out["turns that do not count"] += 1
+            left_out["turns that no longer count"] += 1
             continue
         made = request_json(turn, by_turn[turn.index], left_out, is_own=own)
         request = with_what_was_written(turn, made) if conversation.source == EXPORT else made.request

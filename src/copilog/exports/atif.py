@@ -281,4 +281,4 @@ def _pieces(conversations: Iterable[Conversation], index: Sequence[Entry], makin
             yield encoded(document) + b"\n"
 
 
-FORMAT = Format("atif", "Trajectory (ATIF)", ".atif.json", "application/json", _pieces, shape="single")
+FORMAT = Format("atif", "Trajectory (ATIF)", ".atif.json", "application/json", _pieces, shape="single", is_linear=True)

@@ -44,5 +44,12 @@ def _pieces(conversations: Iterable[Conversation], index: Sequence[Entry], makin
 
 
 FORMAT = Format(
-    "chat", "VS Code chat", ".json", "application/json", _pieces, shape="single", options=frozenset({"release"})
+    "chat",
+    "VS Code chat",
+    ".json",
+    "application/json",
+    _pieces,
+    shape="single",
+    is_linear=True,
+    options=frozenset({"release"}),
 )

@@ -15,10 +15,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from copilog import jsonio
+from copilog.derive import without_superseded
 from copilog.derive.models import model_of_message
 from copilog.derive.outcomes import is_done, outcome_of
 from copilog.exports.formats import Format, Making
 from copilog.exports.index import Entry
+from copilog.exports.left_out import UNCOUNTED_TURNS
 from copilog.model import (
     AnyPart,
     Attachment,
@@ -244,7 +246,9 @@ def _time(moment: datetime) -> str:
 
 def _pieces(conversations: Iterable[Conversation], index: Sequence[Entry], making: Making) -> Iterator[bytes]:  # noqa: ARG001
     for conversation in conversations:
-        writer = _Writer(conversation)
+        counted = without_superseded(conversation)
+        making.left_out.add(conversation.id, UNCOUNTED_TURNS, len(conversation.turns) - len(counted.turns))
+        writer = _Writer(counted)
         for record in writer.records():
             yield json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
         for what, number in writer.left_out.items():

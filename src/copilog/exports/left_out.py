@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+UNCOUNTED_TURNS = "turns that no longer count"  # undone, removed, replaced
+
 
 class LeftOut(NamedTuple):
     """A kind of thing that a format cannot carry: how often it was there, and in how many conversations."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from copilog.derive import superseded_indexes
 from copilog.exports.formats import Making
+from copilog.exports.left_out import UNCOUNTED_TURNS
 from copilog.model import Attachment, Conversation, Part, ToolResult, Turn
 
 PICTURE = "picture"
@@ -55,7 +56,7 @@ CONVERSATION: dict[str, tuple[str, Callable[[Conversation], int]]] = {
     "relations": ("relations to other conversations", lambda whole: len(whole.relations)),
     "usage": ("records of tokens and cost", lambda whole: len(whole.usage)),
 }
-SUPERSEDED = "turns that no longer count"
+SUPERSEDED = UNCOUNTED_TURNS
 
 
 def count_uncarried(conversation: Conversation, making: Making, carried: Collection[str]) -> None:

@@ -79,6 +79,7 @@ FORMAT = Format(
     "application/json",
     no_single_file,
     shape="dataset",
+    is_linear=True,
     options=frozenset({"release", "new_id"}),
     write_folder=_write_folder,
 )

@@ -17,15 +17,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from copilog.atomic_files import atomic_file
-from copilog.derive import ends_of
+from copilog.derive import ends_of, is_counted
+from copilog.derive.counting import is_branched
 from copilog.errors import CopilogError, UsageError
 from copilog.exports.chosen import Chosen, chosen_in, chosen_of, redacted
 from copilog.exports.file_names import name_of, numbered
 from copilog.exports.folder_index import FolderIndex
 from copilog.exports.formats import NAMES, Format, Making, format_named, options_for
 from copilog.exports.index import Entry, entry_of
-from copilog.exports.left_out import LeftOut
+from copilog.exports.left_out import UNCOUNTED_TURNS, LeftOut
 from copilog.model import Conversation
 from copilog.redaction import Redactor
 from copilog.store.archive import Archive
@@ -110,11 +113,11 @@ class Reading:
         self._get = chosen.get
         self._advance = advance
 
-    def all(self, kind: Format) -> Iterator[Conversation]:
+    def all(self, kind: Format, making: Making) -> Iterator[Conversation]:
         """Yield all conversations as a format can carry them, without those that cannot be read."""
         for each in self.entries:
             for conversation in self.one(each):
-                yield from _ends(conversation, kind)
+                yield from _ends(conversation, kind, making)
 
     def one(self, entry: Entry) -> Iterator[Conversation]:
         """Yield one conversation, if it can be read."""
@@ -133,7 +136,7 @@ def pieces_of(reading: Reading, kind: Format, making: Making) -> Iterator[bytes]
     if kind.write_folder is not None or (kind.shape == "single" and len(reading.entries) > 1):
         raise UsageError(f"the format {kind.name} cannot be written as one file; name a folder, as in -o a-folder/")
     making.calibration = reading.calibration
-    conversations = reading.all(kind)
+    conversations = reading.all(kind, making)
     if kind.shape == "single":
         conversations = _trunk_of(conversations, making)
     return _encoded(kind.pieces(conversations, reading.entries, making))
@@ -179,7 +182,7 @@ def _write_each(reading: Reading, kind: Format, folder: Path, making: Making, is
     paths = []
     for each in reading.entries:
         for conversation in reading.one(each):
-            trunk, *branches = _ends(conversation, kind)
+            trunk, *branches = _ends(conversation, kind, making)
             written = [(each, trunk), *((entry_of(branch), branch) for branch in branches)]
             if branches:
                 names |= _names([branch for branch, _ in written[1:]], kind, folder, index)
@@ -195,8 +198,16 @@ def _write_each(reading: Reading, kind: Format, folder: Path, making: Making, is
     return [*paths, *index.finish(kind, making)] if is_indexed else paths
 
 
-def _ends(conversation: Conversation, kind: Format) -> list[Conversation]:
-    return ends_of(conversation) if kind.is_linear else [conversation]
+def _ends(conversation: Conversation, kind: Format, making: Making) -> list[Conversation]:
+    """Return what a format can carry: one conversation, or of a branched one a conversation for each end."""
+    if not (kind.is_linear and is_branched(conversation)):
+        return [conversation]
+    uncounted = sum(not is_counted(turn) for turn in conversation.turns)
+    making.left_out.add(conversation.id, UNCOUNTED_TURNS, uncounted)
+    ends = ends_of(conversation)
+    for end in ends:
+        end.turns = [msgspec.structs.replace(turn, branch=None) for turn in end.turns]
+    return ends
 
 
 def _trunk_of(ends: Iterator[Conversation], making: Making) -> Iterator[Conversation]:
@@ -236,7 +247,7 @@ def _write_dataset(reading: Reading, kind: Format, folder: Path, making: Making)
     draft = folder.with_name(f".{folder.name}.{secrets.token_hex(6)}.part")
     draft.mkdir(mode=0o700)
     try:
-        paths = kind.write_folder(reading.all(kind), draft, making)
+        paths = kind.write_folder(reading.all(kind, making), draft, making)
         if not paths:
             raise _nothing(kind, folder, reading)
         index = FolderIndex.read(draft)

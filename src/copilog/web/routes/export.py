@@ -49,9 +49,9 @@ def _left_out(request: Request) -> Response:
     reading, making = Reading(_chosen(viewer_of(request), ids)), _making()
     with tempfile.TemporaryDirectory(prefix="copilog-") as place:
         if kind.write_folder is not None:
-            kind.write_folder(reading.all(kind), Path(place), making)
+            kind.write_folder(reading.all(kind, making), Path(place), making)
         else:
-            for _ in kind.pieces(reading.all(kind), reading.entries, making):
+            for _ in kind.pieces(reading.all(kind, making), reading.entries, making):
                 pass
     return JSONResponse({"left_out": [left_out.words for left_out in making.left_out]})
 

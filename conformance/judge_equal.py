@@ -20,6 +20,7 @@ NOTHING = re.compile("^None became")
 UNMARKED = "without the editing state beside a session, VS Code takes the mark from a turn that was undone"
 NEWER = "the release does not know the field"
 COMPUTED = "VS Code computes it from times that it has"
+ANSWERED = "VS Code may answer a last prompt that has no answer when it opens the session, with a text of its own"
 RENAMED = "VS Code completes participants and attachments of early releases"
 UNKNOWN = "VS Code drops fields that it does not know"
 
@@ -42,6 +43,8 @@ KNOWN = (
     Known("VS Code names thinking that has no name", re.compile(r"messages\.parts<thinking>\.id"), NOTHING),
     Known("questions of a session that was closed cannot be answered", re.compile(r".*<confirmation>\.extra\.isUsed")),
     Known("a turn that was running counts as cancelled", re.compile(r"turns\.status"), re.compile("^pending")),
+    Known(ANSWERED, re.compile(r"turns\.response_id"), NOTHING),
+    Known(ANSWERED, re.compile(r"messages"), re.compile(r": (.*user\(text\)) became \1, assistant\(text\)$")),
     Known("VS Code sums the totals of the models", re.compile(r"turns\.usage\.output")),
     Known(RENAMED, re.compile(r"turns\.agent.*|messages\.parts<attachment>\.(extra\.values|native|text)")),
     Known(RENAMED, re.compile(r"messages\.parts<text>\.(native|extra\.content)"), re.compile("markdown|isTrusted")),

@@ -49,6 +49,7 @@ judge: ARGS = --version all --table
 judge: $(VENV)/.test-ready  ## let two versions of VS Code import, list, open and export again what copilog exports; ARGS="..."
 	$(BIN)/python -m conformance judge $(ARGS)
 
+imports: ARGS =
 imports: $(VENV)/.test-ready  ## let the Copilot CLI import and resume what copilog exports for it; ARGS="FOLDER..."
 	$(BIN)/python -m conformance imports $(ARGS)
 

@@ -40,7 +40,6 @@ from copilog.uris import label_of
 
 FENCE = "\n```\n"
 WARNINGS = ("warning", "error", "abort")
-KIND_OF_ACTION = ("create", "delete", "rename")
 EDIT_GROUPS = ("textEditGroup", "notebookEditGroup", "textEdit", "notebookEdit")
 NOTICE_TEXTS = {  # the key of a notice's text, by the kind of part
     **dict.fromkeys(

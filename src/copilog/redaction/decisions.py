@@ -68,10 +68,6 @@ class Decisions:
     def decide(self, finding: Finding, decision: Decision) -> None:
         self._made.decisions[self.fingerprint(finding)] = decision
 
-    def decide_by_mark(self, mark: str, decision: Decision) -> None:
-        """Remember a decision about the finding with this fingerprint."""
-        self._made.decisions[mark] = decision
-
     def is_new(self, conversation_id: str, mark: str) -> bool:
         """Return whether no earlier look listed this secret in this conversation."""
         return mark not in self._made.seen.get(conversation_id, ())

@@ -19,7 +19,6 @@ _LONGEST_PREFIX = 30
 _JOINTS = frozenset("./$:~-")  # what stands between the parts of such a format
 _ESCAPED = re.compile(r"[nrtbf]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}")  # after a backslash
 _COLOR = re.compile(r"[0-9;]{0,12}m")  # after ESC [
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 _AROUND = {kind: [rule for rule in AROUND if rule.kind == kind] for kind in {rule.kind for rule in AROUND}}
 _AZURE = re.compile("AzSe|AzFu|APIM|ACDb|ASt|ABa|AMC|AIo|AEh|ACR|JQQJ99")
@@ -242,7 +241,3 @@ def _shared(rule: Rule, token: str) -> int:
 def _most_entropy(length: int) -> float:
     """Return an entropy that random texts of so many characters nearly always have."""
     return 2.6 if length < 45 else 5.0
-
-
-def is_uuid(text: str) -> bool:
-    return _UUID.fullmatch(text) is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 NOTICE = (
-    "Known shapes of secrets, e-mail addresses, user names in home paths and names of hosts were replaced. That "
+    "Known shapes of secrets, e-mail addresses, user names in home paths and names of hosts are replaced. That "
     "nothing private is left is not known: no program recognises what prose tells of people, facts of a business, or "
     "what pictures show. Read it before you share it."
 )

@@ -239,9 +239,9 @@ def encode(value: Any) -> str:
 
 
 def encode_in_passing(value: Any) -> bytes:
-    """Return a value of the model as JSON, and leave no encoded copy behind in its long texts.
+    """Return a value of the model as JSON, without an encoded copy that stays with its long texts.
 
-    Python keeps the UTF-8 of a text with it once a library has asked for it; of all texts of a large conversation that
+    Python keeps the UTF-8 of a text with it once a library has encoded it; for all texts of a large conversation that
     is as much as its file.
     """
     return _encode(_with_own_texts(msgspec.to_builtins(value)))

@@ -37,6 +37,8 @@ ON_ARCHIVE = (
     ["search", "question", "--no-scan"],
     ["export", "s1", "--no-scan", "-o", "o.html"],
     ["export", "s1", "--no-scan", "-f", "markdown", "-o", "o.md"],
+    ["export", "s1", "--no-scan", "-f", "json", "-o", "o.json"],
+    ["stats", "--no-scan"],
 )
 
 

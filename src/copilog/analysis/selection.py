@@ -165,7 +165,7 @@ def _choose_turns(connection: sqlite3.Connection, selection: Selection) -> bool:
 
 
 def _note_outcomes(connection: sqlite3.Connection) -> None:
-    """Note the outcome of each turn: failed, cancelled, undone, asked again, kept; NULL if it is not recorded.
+    """Note what became of each turn: failed, cancelled, undone, asked again, kept; NULL where nothing says so.
 
     A turn whose edits were undone in part is undone if more of them were undone than kept.
     """

@@ -144,7 +144,7 @@ def _facts(run: CommandRun) -> list[str]:
 
 
 def _outcome(run: CommandRun) -> str:
-    """Return how the call ended, unless its approval or the exit code shows it."""
+    """Return how the call ended, unless its approval or the exit code says so."""
     is_plain = run.outcome in (None, "succeeded", "unknown", run.approval)
     return "" if is_plain else str(run.outcome)
 

@@ -9,8 +9,8 @@ from typing import Any
 from copilog.model import Conversation, Prompt, ToolCall, parts_of
 from copilog.sources.extension.otel_files import OtelFile
 from copilog.sources.replay.atif import Atif
+from tests.leaf_walks import terminal, walked
 from tests.sources.extension_builders import read_one, write_lines
-from tests.test_leaves import terminal, walked
 
 Json = dict[str, Any]
 SESSION = "11111111-2222-4333-8444-555555555555"

@@ -457,5 +457,5 @@ def test_a_trajectory_joins_the_session_with_its_id_of_any_program() -> None:
     told = Conversation(id="vscode:s", native_id="s", source="trajectory-file", marks=["trajectory"])
     other = Conversation(id="vscode:t", native_id="t", source="trajectory-file", marks=["trajectory"])
 
-    assert identity.together([told, other, log]) == [[told, log], [other]]
+    assert identity.grouped_by_conversation([told, other, log]) == [[told, log], [other]]
     assert told.id == "cli:s"

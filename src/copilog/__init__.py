@@ -7,7 +7,7 @@
             print(copilog.title_of(conversation), len(conversation.turns))
 
 `discover` finds what is on this machine, `read` reads what was found, a file, or a folder. Both are iterators, read
-only, and never stop at a bad record: hand in a `Report` to see what could not be used, and why.
+only, and never stop at a bad record: pass a `Report` to see what could not be used, and why.
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ class Tally(msgspec.Struct):
 
 
 class LeafCounts(msgspec.Struct):
-    """How many leaves a file has, and what became of them. `unaccounted` counts by path."""
+    """How many leaves a file has, and how many of them were stored or ignored. `unaccounted` counts by path."""
 
     found: int = 0
     ids: int = 0

@@ -42,6 +42,7 @@ Given = TypeVar("Given")
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
+LONG_TEXT = 4096  # characters
 _decode_keys = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _CONTROL = re.compile("[\x01-\x1f]")
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
@@ -235,3 +236,25 @@ def wide_repair(encoding: str) -> Repair:
 def encode(value: Any) -> str:
     """Return compact JSON text of any value of the model or of JSON."""
     return _encode(value).decode()
+
+
+def encode_in_passing(value: Any) -> bytes:
+    """Return a value of the model as JSON, without an encoded copy that stays with its long texts.
+
+    Python keeps the UTF-8 of a text with it once a library has encoded it; for all texts of a large conversation that
+    is as much as its file.
+    """
+    return _encode(_with_own_texts(msgspec.to_builtins(value)))
+
+
+def own_text(text: str) -> str:
+    """Return an equal text, which may be another object: what a library keeps with it goes when it goes."""
+    return text if len(text) < LONG_TEXT or text.isascii() else text[:1] + text[1:]
+
+
+def _with_own_texts(value: Any) -> Any:
+    if type(value) is str:
+        return own_text(value)
+    if type(value) is dict:
+        return {key: _with_own_texts(item) for key, item in value.items()}
+    return [_with_own_texts(item) for item in value] if type(value) is list else value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from copilog.cli.json_output import print_json
 from copilog.exports import json_text
+from tests.stored import conversation
 
 values: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=9),
@@ -38,3 +40,21 @@ def test_a_long_document_is_printed_the_same(capsys: pytest.CaptureFixture[str])
         print_json(value)
 
     assert capsys.readouterr().out == at_once
+
+
+@pytest.mark.parametrize("answer", ["Ebb at noon \u202e\x7f", "broken \udcff name"])
+def test_long_conversation_is_the_same_document_message_by_message(
+    answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = conversation("tides", *((f"question {number}", f"{answer} {number}") for number in range(20)))
+    made.messages[3].parts[0].extra = {"numbers": [1, 2.5, None], "empty": []}
+    at_once = json_text.json_text(made)
+
+    monkeypatch.setattr(json_text, "FEW_MESSAGES", 10)
+    pieces = list(json_text.document_pieces(made))
+
+    assert len(pieces) > len(made.messages)
+    assert json.loads("".join(pieces)) == json.loads(at_once)
+    assert "\u202e" not in "".join(pieces)
+    if "Ebb" in answer:
+        assert "".join(pieces) == at_once

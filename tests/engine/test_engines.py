@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 from copilog.engine import Engine, Serial, WorkerLost, engine_for
 from copilog.engine.processes import Processes
+from copilog.engine.worker import MOST_BYTES_IN_MEMORY
 from copilog.errors import BadRecord
 
 
@@ -39,6 +41,24 @@ class Unpicklable(Exception):  # noqa: N818
 
 def fail_strangely(number: int) -> int:
     raise Unpicklable(number, number)
+
+
+def large_result(number: int) -> list[str]:
+    return [f"é{number}" * MOST_BYTES_IN_MEMORY, "end"]
+
+
+def large_result_that_cannot_be_pickled(number: int) -> list[object]:
+    return [*large_result(number), lambda: number]
+
+
+def many_texts(number: int) -> list[str]:
+    return [f"{position:08} " * 222 for position in range(number)]
+
+
+def peak_memory(_number: int) -> int:
+    """Return the most memory that this process had so far, in MB."""
+    (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) >> 10
 
 
 def die(number: int) -> int:
@@ -113,6 +133,29 @@ def test_work_is_spread_over_processes() -> None:
 def test_an_error_that_cannot_be_pickled_is_raised_as_text() -> None:
     with Processes(2) as engine, pytest.raises(RuntimeError, match="Unpicklable: 0 and 0"):
         list(engine.map(fail_strangely, range(1)))
+
+
+def test_large_result_comes_complete() -> None:
+    with Processes(2) as engine:
+        assert list(engine.map(large_result, [0, 1])) == [large_result(0), large_result(1)]
+
+
+def test_large_result_that_cannot_be_pickled_is_an_error_and_the_next_one_is_not() -> None:
+    with Processes(1) as engine:
+        with pytest.raises((AttributeError, pickle.PicklingError), match="pickle"):
+            list(engine.map(large_result_that_cannot_be_pickled, [0]))
+        assert list(engine.map(double, [2])) == [4]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is counted otherwise here")
+def test_large_result_is_not_in_memory_a_second_time_while_it_is_sent() -> None:
+    with Processes(1) as engine:
+        (before,) = engine.map(peak_memory, [0])
+        sizes = [len(answer) for answer in engine.map(many_texts, [20_000])]
+        (after,) = engine.map(peak_memory, [0])
+
+    assert sizes == [20_000]
+    assert after - before < 1.5 * 20_000 * 2_000 / (1 << 20)
 
 
 def test_a_worker_that_is_killed_ends_the_run() -> None:

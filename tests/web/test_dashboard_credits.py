@@ -25,7 +25,7 @@ from copilog.web.dashboard.overview import overview
 from copilog.web.dashboard.page import sections_of
 from copilog.web.dashboard.panels import Section
 from copilog.web.filters import Filters
-from tests.analysis.test_billing import GPT, conversations, guessed, with_usage
+from tests.analysis.billed import GPT, conversations, guessed, with_usage
 from tests.measured import measured_archive
 from tests.stored import concluded_entry
 

@@ -7,11 +7,9 @@ of figures are; `--utc` makes it GitHub's. One credit is a cent at list prices.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
-System = Literal["requests", "credits"]
+from copilog.store.rows import Billing
 
 FIRST_DAY_OF_CREDITS = "2026-06-01"
 CREDITS_OF_A_DOLLAR = 100
@@ -41,7 +39,7 @@ class OwnPrice(msgspec.Struct, frozen=True, kw_only=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The user's plan, as the config file describes it."""
 
-    billing: System | None = None
+    billing: Billing | None = None
     budget: float | None = None  # of a billing month: credits, or premium requests if these are billed
     billing_day: int = 1  # on which a billing month begins
     discount: float = 0  # of a contract: 0.1 takes a tenth from list prices

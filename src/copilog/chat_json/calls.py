@@ -185,7 +185,7 @@ def _own_details(called: Called, left: Any, data: Json | None) -> Any:
 
 
 def has_error_flag(result: ToolResult) -> bool:
-    """Return whether the result for the model says itself that the call failed."""
+    """Return whether the result for the model has a flag of failure."""
     return (result.extra or {}).get("hasError") is True
 
 
@@ -287,7 +287,7 @@ def call_json(called: Called) -> Json:
 
 
 def _said(call: ToolCall) -> str:
-    """Return the name of a tool with the argument that tells most."""
+    """Return the name of a tool with its most informative argument."""
     given = value_of_text(call.arguments) if call.arguments else None
     values = [given.get(key) for key in TELLING] if isinstance(given, dict) else []
     told = next((value for value in values if isinstance(value, str) and value.strip()), "")

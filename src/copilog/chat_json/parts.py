@@ -57,7 +57,7 @@ _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
 
 
 def own_part_json(part: AnyPart) -> Json | None:
-    """Return a part that was read from VS Code's JSON, as it was there; None if it is no part of a response."""
+    """Return a part that was read from VS Code's JSON, as it was there; None if it is not a part of a response."""
     left = part.extra or {}
     if isinstance(part, Text):
         return _own_text(part, left)

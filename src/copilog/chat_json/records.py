@@ -1,6 +1,6 @@
 """Write what Copilot Chat records beside a response: the prompt as sent, rounds of the model, results, usage.
 
-Copilot Chat reads them again when a conversation goes on: without them the model would not know what its tools said.
+Copilot Chat reads them again when a conversation continues: else the model would not know the results of its tools.
 """
 
 from __future__ import annotations

@@ -349,7 +349,7 @@ def _put_records(
 
 
 def _is_picked(model: Model, items: Sequence[Placed]) -> bool:
-    """Return whether a part of the response tells which model was behind the router."""
+    """Return whether a part of the response names the model that a router chose."""
     parts = [item.get("resolved") for _, item in items if item.get("kind") == "autoModeResolution"]
     return any(isinstance(part, dict) and part.get("id") == model.resolved for part in parts)
 

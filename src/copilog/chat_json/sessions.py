@@ -1,4 +1,4 @@
-"""Write whole conversations: the root of an export, the root of a session file, and the entry of VS Code's index."""
+"""Write complete conversations: the root of an export, the root of a session file, and the entry of VS Code's index."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def made_request_id(conversation_id: str, turn: int) -> str:
 
 
 def with_what_was_written(turn: Turn, made: Written) -> Json:
-    """Return a request with what its JSON had more, where the reader kept that."""
+    """Return a request with the fields of its JSON that the model does not hold, if the reader stored them."""
     found = (turn.extra or {}).get(WRITTEN)
     if not isinstance(found, dict):
         return made.request

@@ -17,7 +17,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def uri_json(uri: str) -> Json | str:
-    """Return a URI as the object that VS Code writes; a text that is no URI stays a text."""
+    """Return a URI as the object that VS Code writes; a text that is not a URI stays a text."""
     parts = uri_parts(uri)
     if parts is None:
         return uri
@@ -27,7 +27,7 @@ def uri_json(uri: str) -> Json | str:
 
 
 def _valid_path(path: str, *, has_authority: bool) -> str:
-    """Return a path that VS Code takes: one URI that it does not take makes it refuse a whole chat."""
+    """Return a path that VS Code takes: one URI that it does not take makes it refuse the chat."""
     if has_authority:
         return path if path.startswith("/") or not path else f"/{path}"
     return f"/{path.lstrip('/')}" if path.startswith("//") else path

@@ -134,7 +134,7 @@ def _entry(diagnostic: Diagnostic) -> dict[str, Any]:
 
 
 def totals_of(ledgers: Iterable[Ledger], files: int | None = None) -> dict[str, Any]:
-    """Return the totals of all files; `files` says how many there are, if some ledgers are totals already."""
+    """Return the totals of all files; `files` is their number, if some ledgers are totals already."""
     books = list(ledgers)
     parts = [ledger.parts for ledger in books]
     return {
@@ -201,7 +201,7 @@ def _print(settings: Settings, ledgers: list[Ledger], verbose: bool) -> None:
 
 
 def _print_leaves(settings: Settings, leaves: LeafCounts | None) -> None:
-    """Print what became of all texts, by reason."""
+    """Print how many texts were stored, ignored or are unaccounted for, by reason."""
     from rich.table import Table
 
     if leaves is None or not leaves.seen():

@@ -1,4 +1,4 @@
-"""Read what users write for Copilot: agents, modes, skills, prompts and instructions, from the paths where it looks.
+"""Read what users write for Copilot: agents, modes, skills, prompts and instructions, from the paths where it searches.
 
 A definition is a Markdown file, usually with a few lines of YAML on top. docs/agents-and-skills.md lists the paths.
 Nothing here writes, and links that lead out of the folder are not followed.

@@ -1,6 +1,6 @@
 """Find edits that are recorded only in the arguments of a call, not as a part of the answer.
 
-Where some edits of a call failed, its arguments do not say which: they are no evidence for lines, in no edit of it.
+Where some edits of a call failed, its arguments do not show which: then none of them is evidence for lines.
 """
 
 from __future__ import annotations

@@ -19,6 +19,6 @@ def parent_in(text: str, session: str | None) -> str | None:
 
 
 def child_in(text: str) -> str | None:
-    """Return the session that was forked from this one; None if the notice says something else."""
+    """Return the session that was forked from this one; None if the notice is another one."""
     found = _FORKED_INTO.fullmatch(text)
     return found[1] if found is not None else None

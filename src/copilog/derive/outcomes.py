@@ -1,7 +1,7 @@
 """Conclude how each tool call ended, from everything that was recorded about it.
 
 In this order: denied, skipped or cancelled, as recorded by VS Code's confirmation, by the trace, or in the extension's
-own text; else failed, if any trace says so; else succeeded, if any says so; else running, if the call began and the
+own text; else failed, if any trace records it; else succeeded, if any does; else running, if the call began and the
 conversation may still run; else unknown. A command that ran to its end has succeeded, whatever its exit code, which
 is recorded separately. Records that contradict the outcome are listed in `against`.
 """

@@ -8,9 +8,14 @@ from __future__ import annotations
 import gc
 import os
 import pickle
+import shutil
 import signal
 import sys
+from tempfile import SpooledTemporaryFile
 from typing import IO, Any
+
+MOST_BYTES_IN_MEMORY = 8 << 20  # of a packed result, besides the result itself; a larger one goes through a file
+_PIECE_BYTES = 1 << 20
 
 
 def main() -> None:
@@ -26,15 +31,19 @@ def main() -> None:
         work, part = task
         if work is None:  # only prepared: its module is imported by now
             continue
-        try:
-            answer = pickle.dumps((True, work(part)), protocol=5)
-        except Exception as error:  # noqa: BLE001 - the parent raises it
-            answer = _packed_error(error)
-        try:
-            target.write(answer)
-            target.flush()
-        except BrokenPipeError:
-            return
+        with SpooledTemporaryFile(MOST_BYTES_IN_MEMORY) as answer:
+            try:
+                pickle.dump((True, work(part)), answer, protocol=5)
+            except Exception as error:  # noqa: BLE001 - the parent raises it
+                answer.seek(0)
+                answer.truncate()
+                answer.write(_packed_error(error))
+            answer.seek(0)
+            try:
+                shutil.copyfileobj(answer, target, _PIECE_BYTES)
+                target.flush()
+            except BrokenPipeError:
+                return
 
 
 def _received(source: IO[bytes]) -> Any:

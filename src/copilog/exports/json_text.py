@@ -13,6 +13,7 @@ _OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 LARGE_BYTES = 16 << 20  # characters of a document that is printed in pieces
 PIECE_BYTES = 1 << 20
+FEW_MESSAGES = 128
 
 
 def json_text(value: Any, *, is_compact: bool = False) -> str:
@@ -38,6 +39,10 @@ def document_pieces(value: Any) -> Iterator[str]:
     """Yield a value as an indented document, a long one in pieces."""
     import msgspec
 
+    messages = getattr(value, "messages", None)
+    if isinstance(messages, list) and len(messages) > FEW_MESSAGES:
+        yield from _conversation_pieces(value, messages)
+        return
     try:
         data = msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -45,7 +50,39 @@ def document_pieces(value: Any) -> Iterator[str]:
     if len(data) < LARGE_BYTES:
         yield json_text(value)
         return
-    for piece in indented_pieces(data):
+    yield from _safe(indented_pieces(data))
+
+
+def _conversation_pieces(value: Any, messages: list[Any]) -> Iterator[str]:
+    """Yield an indented conversation message by message: as one text it would need as much memory as its texts."""
+    import msgspec
+
+    from copilog import jsonio
+
+    try:
+        shell = msgspec.json.encode(msgspec.structs.replace(value, messages=messages[:1]))
+    except UnicodeEncodeError:
+        yield json_text(value)
+        return
+    separator = "{\n  "
+    for name, item in msgspec.json.decode(shell, type=dict[str, msgspec.Raw]).items():
+        yield f'{separator}"{name}": '
+        separator = ",\n  "
+        if name != "messages":
+            yield from _safe(indented_pieces(memoryview(item), "  "))
+            continue
+        for position, message in enumerate(messages):
+            yield ",\n    " if position else "[\n    "
+            try:
+                yield from _safe(indented_pieces(jsonio.encode_in_passing(message), "    "))
+            except UnicodeEncodeError:
+                yield json_text(message).replace("\n", "\n    ")
+        yield "\n  ]"
+    yield "\n}"
+
+
+def _safe(pieces: Iterator[bytes]) -> Iterator[str]:
+    for piece in pieces:
         text = piece.decode()
         yield text if text.isascii() and "\x7f" not in text else with_escapes(text)
 

@@ -43,7 +43,7 @@ from copilog.identity.traces import (
 from copilog.identity.turn_views import Group, has_answer
 from copilog.model import RECORDED, Branch, Conversation, Message, Turn
 
-__all__ = ["copy_of", "fill", "merge", "together"]
+__all__ = ["copy_of", "fill", "grouped_by_conversation", "merge"]
 
 
 def merge(traces: list[Conversation]) -> Conversation:
@@ -78,7 +78,7 @@ def merge(traces: list[Conversation]) -> Conversation:
     return lead
 
 
-def together(traces: list[Conversation]) -> list[list[Conversation]]:
+def grouped_by_conversation(traces: list[Conversation]) -> list[list[Conversation]]:
     """Group traces by conversation. A trajectory does not record its program: it joins the session that has its id."""
     named: dict[str, str] = {}
     for trace in traces:

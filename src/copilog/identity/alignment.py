@@ -154,7 +154,7 @@ def _by_prompts(groups: list[Group], views: list[View], matched: dict[int, Group
                     and (
                         is_distinctive
                         or (view.is_sparse and is_simultaneous(view, groups[place]))
-                        or _has_neighbour(position, place, views, groups, matched, comparable)
+                        or _is_supported(position, place, views, groups, matched, comparable)
                     )
                 ]
                 if candidates:
@@ -198,7 +198,7 @@ def _sources_with_common_ids(views: list[View], matched: dict[int, Group]) -> se
     return found
 
 
-def _has_neighbour(
+def _is_supported(
     position: int, place: int, views: list[View], groups: list[Group], matched: dict[int, Group], comparable: set[str]
 ) -> bool:
     """Return whether the neighbours of a turn match those of a group: both, or one if the times agree.

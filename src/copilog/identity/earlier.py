@@ -45,7 +45,7 @@ def with_earlier(now: Conversation, before: Conversation, is_gone: Callable[[str
     earlier = _earlier_trace(now, before, is_gone)
     if earlier is None:
         return now
-    _restore_lost_turns(now, earlier)
+    _separate_lost_turns(now, earlier)
     read = {name_of(place) for place in read_traces(now)}
     united = merge([now, earlier])
     if any(name not in read and not is_gone(place.path) for name, place in _provenance_by_name(before).items()):
@@ -73,7 +73,7 @@ def was_emptied(now: Conversation) -> bool:
     return not now.turns and emptied_at([now]) is not None
 
 
-def _restore_lost_turns(now: Conversation, earlier: Conversation) -> None:
+def _separate_lost_turns(now: Conversation, earlier: Conversation) -> None:
     """Take messages of turns that only the earlier reading has out of the other turns of the present one.
 
     Where the line of a prompt is damaged, the messages after it seem to belong to the turn before, and are removed from

@@ -42,7 +42,7 @@ def discover(roots: Iterable[Root | Path | str] | None = None, *, report: Report
 
 
 def discover_seen(look: Look, traces: Traces, met: Callable[[list[Seen]], None], *, report: Report) -> None:
-    """Discover traces during a look at roots: call `met` with all files, and add their traces to `traces`."""
+    """Discover traces during a check of roots: call `met` with all files, and add their traces to `traces`."""
     remove_stale_copies()
     gathering = Gathering(report, traces)
     for path in look.single_files:

@@ -24,7 +24,7 @@ States = dict[str, FileState]  # by path
 
 
 class Seen(NamedTuple):
-    """One finding of a look: a trace of a conversation, the name of a workspace, or a file that the user named."""
+    """One finding of a check: a trace of a conversation, the name of a workspace, or a file that the user named."""
 
     folder: int | None  # the number of its storage folder
     source: Source | None
@@ -34,7 +34,7 @@ class Seen(NamedTuple):
 
 
 class Look:
-    """A quick look at roots: all files that a source would read, with their states.
+    """A quick check of roots: all files that a source would read, with their states.
 
     There may be very many, so the files are not stored here: a caller who needs them again repeats the look.
     """

@@ -162,7 +162,7 @@ def _read_traces(found: Found, report: Report) -> Iterator[Conversation]:
             traces += read_file(trace, report)
     if found.hint is not None:
         traces.append(identity.copy_of(found.hint))
-    for same_conversation in identity.together(traces):
+    for same_conversation in identity.grouped_by_conversation(traces):
         yield _merged(same_conversation, report)
 
 

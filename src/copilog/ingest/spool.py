@@ -188,7 +188,7 @@ def _unread(number: int, rows: list[tuple[int, bytes, bytes | None, int | None, 
 
 
 def _lines(trace: Trace, known: bytes | None) -> list[bytes]:
-    """Return the lines of the files that are read with a trace: as recorded by the look, else as they are now."""
+    """Return the lines of the files that are read with a trace: as recorded by the check, else as they are now."""
     lines: list[bytes] = lines_of(states_of(trace.path)) if known is None else unpack(known)
     return lines
 

@@ -1,4 +1,4 @@
-"""Notes about one file. Of each kind, only as many are reported as a person would read."""
+"""Notes about one file. Of each kind, only as many are reported as a user would read."""
 
 from __future__ import annotations
 

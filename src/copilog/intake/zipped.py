@@ -1,7 +1,7 @@
 """Open .zip files from outside, and read single members of them. Nothing is ever unpacked to a disk.
 
-An archive is refused as a whole if a member has a name that could lead out of a folder, occurs twice, is a link, shares
-its bytes with another one, or would unpack to more than it says: whoever unpacks it with another program is safe, too.
+An archive is refused if a member has a name that could lead out of a folder, occurs twice, is a link, shares
+its bytes with another one, or would unpack to more than it declares: it is safe to unpack with another program, too.
 """
 
 from __future__ import annotations

@@ -223,7 +223,7 @@ class _Checked(NamedTuple):
 
 
 def _read_by_request(document: LongDocument, ledger: Ledger) -> SessionDocument | None:
-    """Return the session, or what is left of it. Return None if it has to be read whole."""
+    """Return the session, or what is left of it. Return None if it has to be read at once."""
     checked = _checked(document)
     shell = document.shell()
     if shell is None or not checked.is_intact():

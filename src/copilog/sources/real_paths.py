@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class RealPaths:
-    """Returns the same as `os.path.realpath`, and looks at each folder once: most default paths do not exist."""
+    """Returns the same as `os.path.realpath`, and reads each folder once: most default paths do not exist."""
 
     def __init__(self) -> None:
         self._known: dict[Path, tuple[str, bool]] = {}  # the real path, and whether there is anything

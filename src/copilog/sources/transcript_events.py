@@ -19,7 +19,7 @@ FIELDS = {
 
 
 def is_headless_transcript(file: Probe) -> bool:
-    """Return whether a file is a transcript whose first event is lost; its first intact events tell."""
+    """Return whether a file is a transcript whose first event is lost, by its first intact events."""
     if file.suffix != ".jsonl" or not file.may_hold_records:
         return False
     first = (file.first_record or {}).get("type")

@@ -40,7 +40,7 @@ _UPDATE = f"UPDATE spend SET {_SETS}, is_calibrated = 1 WHERE conversation = ? A
 
 
 def sample_rows(conversation: Conversation, replays: Replays) -> list[EstimateSampleRow]:
-    """Return the sample of a conversation, if it records anything that tells parameters."""
+    """Return the sample of a conversation, if it records anything that determines parameters."""
     sample = sample_of(conversation, replays=replays)
     if sample.input is None and sample.output is None and not (sample.counted or sample.prompts or sample.outputs):
         return []

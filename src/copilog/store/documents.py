@@ -34,6 +34,7 @@ from copilog.store.packing import pack, pack_pieces, unpack
 CHAPTER = 128  # messages
 _DIGEST_BYTES = 16
 _MOST_PACKED_BYTES = 16 << 20  # of chapters in memory
+_MOST_KEPT_BYTES = 4 << 20  # of texts with which Python keeps their UTF-8
 _DISTINCTIVE_ENDING = 64  # the last characters of a text; few texts share them and its length
 
 # Not ordered, as SQLite would hold all chapters to sort them.
@@ -192,8 +193,13 @@ def _without_chapters(conversation: Conversation) -> tuple[Conversation, Sequenc
     rest = (len(messages) - 1) // CHAPTER * CHAPTER
     chapters: list[Chapter] | ChapterFile = []
     size = 0
+    encode, encoded = _encoder.encode, 0
     for start in range(0, rest, CHAPTER):
-        chapter = _chapter_of(messages[start : start + CHAPTER])
+        text = encode(messages[start : start + CHAPTER])
+        encoded += len(text)
+        if encoded > _MOST_KEPT_BYTES:
+            encode = jsonio.encode_in_passing
+        chapter = _chapter_of(text)
         size += len(chapter.data)
         if size > _MOST_PACKED_BYTES and isinstance(chapters, list):
             chapters = ChapterFile(chapters)
@@ -201,8 +207,8 @@ def _without_chapters(conversation: Conversation) -> tuple[Conversation, Sequenc
     return replace(conversation, messages=messages[rest:]), chapters
 
 
-def _chapter_of(messages: list[Message]) -> Chapter:
-    data = pack(_encoder.encode(messages))
+def _chapter_of(text: bytes) -> Chapter:
+    data = pack(text)
     return Chapter(hashlib.blake2b(data, digest_size=_DIGEST_BYTES).digest(), data)
 
 
@@ -234,7 +240,7 @@ def _pieces(texts: FileTexts) -> Iterator[bytes]:
     separator = b""
     for text in texts.texts:
         yield separator
-        yield _encoder.encode(text)
+        yield _encoder.encode(jsonio.own_text(text))
         separator = b","
     yield b'],"changes":' + _encoder.encode(texts.changes)
     yield b',"files":' + _encoder.encode(texts.files) + b"}"

@@ -5,7 +5,7 @@
     negation     = ("NOT" | "-" | "+")? (group | text | field)
 
 A `+` changes no meaning here: it and quotes keep a word when a search is widened.
-A query that does not parse raises QueryError, which says what is wrong, where, and the nearest query that does parse.
+A query that does not parse raises QueryError, with the reason, the position, and the nearest query that does parse.
 Each fault has a correction of the text; corrections are applied until the query parses.
 """
 

@@ -159,5 +159,5 @@ def _items(node: Node) -> list[Node]:
 
 
 def texts_in(root: Node) -> list[Text]:
-    """Return the texts that a query looks for."""
+    """Return the texts that a query searches for."""
     return [leaf for leaf in leaves_of(root, only_wanted=True) if isinstance(leaf, Text)]

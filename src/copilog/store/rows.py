@@ -5,7 +5,11 @@ The number of the conversation is not among them: it is assigned when they are w
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
+
+Billing = Literal["requests", "credits"]  # the systems: premium requests, AI credits
 
 
 class Row(msgspec.Struct, gc=False):
@@ -194,7 +198,7 @@ class SpendRow(Row):
     source: str
     method: str
     payer: str
-    billing: str | None
+    billing: Billing | None
     has_credits: int
     calls: int | None
     input_at_least: int | None

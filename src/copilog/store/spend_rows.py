@@ -13,15 +13,13 @@ from copilog.store.details import LARGEST_NUMBER, agent_of
 from copilog.store.message_counts import HELPER, HELPERS, NOWHERE, MessageCounts, Slot
 from copilog.store.payers import Payers
 from copilog.store.recorded import tokens_of
-from copilog.store.rows import SpendRow
+from copilog.store.rows import Billing, SpendRow
 from copilog.store.schema import UNNAMED
 from copilog.store.spreading import evenly, shares_of
 from copilog.store.times import time_text
 
 Method = Literal["recorded", "spread", "estimated"]
 Places = dict[tuple[Slot, str | None], int]  # weights by slot and model
-
-Billing = Literal["requests", "credits"]
 
 COLUMNS = (
     "input", "output", "cache_read", "cache_write", "reasoning", "premium_requests", "credits", "calls",

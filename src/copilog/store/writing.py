@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import astuple
 
+from copilog import jsonio
 from copilog.intake.folders import is_gone
 from copilog.model import RECORDED
 from copilog.store.database import transaction
@@ -261,7 +262,12 @@ def _count_equal(connection: sqlite3.Connection, rowid: int, messages: list[Mess
 
 def _insert_messages(connection: sqlite3.Connection, rowid: int, messages: list[MessageRow]) -> None:
     first = rowid << MESSAGE_BITS
-    connection.executemany(_INSERT_MESSAGE, ((first + row.position, rowid, *astuple(row)) for row in messages))
+    rows = ((first + row.position, rowid, *map(_own, astuple(row))) for row in messages)
+    connection.executemany(_INSERT_MESSAGE, rows)
+
+
+def _own(value: Any) -> Any:
+    return jsonio.own_text(value) if type(value) is str else value
 
 
 def _delete_messages(connection: sqlite3.Connection, rowid: int, start: int, indexed: int) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from copilog import jsonio
+
 
 class TrajectoryMessage(msgspec.Struct, omit_defaults=True):
     """One message. Role and content are always written, other fields only if they have a value."""
@@ -58,6 +60,7 @@ class ConversationTrajectory(msgspec.Struct):
 
 
 _encode = msgspec.json.Encoder().encode
+_MOST_IN_PASSING = 4 << 20  # bytes of one line
 _NO_MESSAGES = b'"messages":[]'  # inside of a string, its quotation marks would be escaped
 
 
@@ -70,9 +73,21 @@ def trajectory_pieces(trajectory: ConversationTrajectory) -> Iterator[bytes]:
     """Yield the same line in pieces, a message at a time: the line of a long conversation needs much memory."""
     opening, _, end = encode_trajectory(msgspec.structs.replace(trajectory, messages=[])).partition(_NO_MESSAGES)
     yield opening + _NO_MESSAGES[:-1]
+    encode, written = encoded, 0
     for position, message in enumerate(trajectory.messages):
-        yield (b"," if position else b"") + encoded(message)
+        text = encode(message)
+        written += len(text)
+        if written > _MOST_IN_PASSING:
+            encode = _encoded_in_passing
+        yield (b"," if position else b"") + text
     yield b"]" + end
+
+
+def _encoded_in_passing(value: Any) -> bytes:
+    try:
+        return jsonio.encode_in_passing(value)
+    except UnicodeEncodeError:
+        return encoded(value)
 
 
 def encoded(value: Any) -> bytes:

@@ -200,7 +200,7 @@ def _last_text(call_id: str, stage: BuildState) -> str | None:
 
 
 def shell_block(part: Terminal, at: At, stage: BuildState, call: ToolCall | None = None) -> Shell:
-    """Return the command, its output, and how it ended unless its call says so."""
+    """Return the command, its output, and how it ended unless its call shows it."""
     is_changed = part.original is not None and part.original.strip() != part.command.strip()
     folder = (stage.folder or "").rstrip("/\\")
     facts = [

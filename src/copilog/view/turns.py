@@ -112,7 +112,7 @@ def _text_without_prompt(turn: Turn) -> str:
 
 
 def marks_of(turn: Turn, repeated: set[int]) -> Iterator[tuple[str, str]]:
-    """Yield what is unusual about a turn: a look and a text each."""
+    """Yield what is unusual about a turn: a style and a text each."""
     if turn.superseded:
         yield "superseded", clean_line(reason_of(turn), 80)
     elif turn.is_undone:

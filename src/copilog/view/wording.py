@@ -363,7 +363,7 @@ def superseded_text(turns: Sequence[Turn]) -> str:
 
 
 def only_trace_text(turn: Turn, only_traces: dict[int, str]) -> str:
-    """Return the only trace that has a turn; empty if several have it, or if the turn's branch says so."""
+    """Return the only trace that has a turn; empty if several have it, or if the turn's branch names it."""
     path = only_trace_of(turn, only_traces)
     return f"only in {clean_line(path)}" if path is not None else ""
 

@@ -1,7 +1,7 @@
 """A conversation as a Markdown document: front matter, title, all turns, facts, and a list of what is missing.
 
 The layout depends on the conversation alone, and calls are folded below one line each: in a repository, a conversation
-that went on differs from its earlier file by what was added.
+that continued differs from its earlier file by what was added.
 """
 
 from __future__ import annotations

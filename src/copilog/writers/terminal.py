@@ -94,7 +94,7 @@ def _facts(conversation: Conversation, options: TextOptions) -> Iterator[tuple[s
 
 
 def _traces(conversation: Conversation, options: TextOptions) -> Iterator[str]:
-    """Yield the traces, and what each says that another one overruled."""
+    """Yield the traces, and the values of each that another one overruled."""
     for trace in conversation.provenance:
         at = f"#{trace.pointer}" if trace.pointer else ""
         if trace.table or trace.row:

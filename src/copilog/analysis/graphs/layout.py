@@ -203,7 +203,7 @@ def _rooms(items: Sequence[Item]) -> list[float]:
 
 
 def _spread(wanted: Sequence[float], rooms: Sequence[float]) -> list[float]:
-    """Return the heights nearest to those wanted that preserve the order and give every item its room.
+    """Return the heights nearest to the given ones that preserve the order and give every item its room.
 
     Less the room of the items above, heights must not decrease: an item that violates this is joined with those above,
     and all of them take their mean.

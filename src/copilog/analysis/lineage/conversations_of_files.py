@@ -202,7 +202,7 @@ class Opened:
 
 
 def opened(chosen: Chosen, conversations: dict[int, ChosenConversation], wanted: set[int]) -> Iterator[Opened]:
-    """Yield the wanted conversations, newest first, but at most as many as can be opened in a short time."""
+    """Yield the conversations with these numbers, newest first, at most as many as can be opened in a short time."""
     for number in [number for number in conversations if number in wanted][:MOST_OPENED]:
         yield Opened(chosen, conversations[number])
 

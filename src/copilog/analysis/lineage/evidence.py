@@ -2,7 +2,7 @@
 
 | Strength | Means |
 |---|---|
-| strong | none of the checks speaks against it |
+| strong | no check contradicts it |
 | medium | likely, but something else would look the same |
 | weak | possible, but not likely |
 

@@ -1,7 +1,7 @@
 """How much of what conversations wrote is still in a repository: line by line, in the files as they are now.
 
 Each file that a conversation edited is compared with it once, so this takes its time and is a command of its own. The
-result says what it covers: files that are gone or cannot be read, and edits of which the lines are not known.
+result states what it covers: files that are gone or cannot be read, and edits of which the lines are not known.
 """
 
 from __future__ import annotations

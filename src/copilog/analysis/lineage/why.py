@@ -1,4 +1,4 @@
-"""Explain a line of a file: the conversation that wrote it, what the user wanted, and what ran afterwards.
+"""Explain a line of a file: the conversation that wrote it, the user's prompt, and what ran afterwards.
 
 Everything is a record, with its turn. Nothing is inferred from prose: a record names the file, a question has an
 answer, a command has an exit code. That a command tests this very line is recorded nowhere.

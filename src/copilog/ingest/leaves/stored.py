@@ -29,7 +29,7 @@ def stored_of(found: Found, read: Sequence[Conversation]) -> list[object]:
     if owner is not None:
         source = BY_NAME[found.source]
         read = list(read_file(Found(owner, source.name, source.native_id(Probe(owner))), Report()))
-    merged: list[object] = [identity.merge(traces) for traces in identity.together(list(read))]
+    merged: list[object] = [identity.merge(traces) for traces in identity.grouped_by_conversation(list(read))]
     if found.source == "vscode-state":
         merged += definitions_in_file(found.path) or []
     return merged

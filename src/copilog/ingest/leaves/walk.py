@@ -1,6 +1,6 @@
 """Walk every string of a file, with its path.
 
-A path is written with `*` for the items of a list and for keys that are data; `#` stands for JSON inside a string. The
+A path is written with `*` for the items of a list and for keys that are data; `#` means JSON inside a string. The
 first name of a path in a log is the kind of the record, in a database the table.
 """
 

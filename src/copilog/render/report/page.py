@@ -41,7 +41,7 @@ class Cover(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def report_page(stats: Stats, cover: Cover) -> str:
-    """All figures as one HTML document that needs nothing else."""
+    """Return all figures as one self-contained HTML document."""
     first = credits(stats)
     sections = [
         *([first] if first is not None else []),

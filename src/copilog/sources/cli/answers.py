@@ -119,7 +119,7 @@ def _add_reasoning(reader: Reader, text: str, message: Message) -> None:
 
 
 def _read_reasoning_blocks(blocks: object, message: Message) -> None:
-    """Add what the provider's form of the reasoning says beyond the readable text."""
+    """Add what the provider's form of the reasoning contains beyond the readable text."""
     known = next((part for part in message.parts if isinstance(part, Thinking)), None)
     texts = dict.fromkeys(_reasoning_in(blocks))
     more = "\n".join(text for text in texts if text and (known is None or text.strip() not in known.text))

@@ -143,7 +143,7 @@ class Reader:
         return interaction
 
     def cut_off(self) -> None:
-        """Close everything that is running, as the program or the user went on without it."""
+        """Close everything that is running, as the program or the user continued without it."""
         self.calls.interrupt()
         self.deltas.give_up(self)
 

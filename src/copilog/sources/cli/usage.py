@@ -66,7 +66,7 @@ def session_totals(
     killed: Mapping[int, Json] | None = None,
     answered: Sequence[int] = (),
 ) -> SessionTotals:
-    """The sums of a log's summaries, in the order of the log; `checkpoint` is a bill written after the last one.
+    """Return the sums of a log's summaries, in the order of the log; `checkpoint` is a bill written after the last one.
 
     `killed` has the last bills of runs without an end, by the number of the summary that came next, `answered` the
     output of the answers since the summary before, 0 if they record none.
@@ -169,7 +169,7 @@ def _base_of(
     """Return the counters of the summary that this one continues; None if it counts from zero.
 
     The first summary of a newer release in an older log may count from zero although no number went down, and one
-    without any model may stand between two that continue each other. The answers tell: a run used what they needed.
+    without any model may be between two that continue each other. The answers decide: a run used what they needed.
     """
     number = len(seen)
     if not seen or "eventsFileSizeBytes" not in shutdowns[number]:
@@ -250,7 +250,7 @@ def _bill_of(run: Counters) -> Json:
 
 
 def _part_of_killed(bill: Json, before: Counters, added: Counters) -> Counters:
-    """Return what a run that was killed had of what the next summary added, as its last checkpoint says."""
+    """Return what a run that was killed had of what the next summary added, as its last checkpoint records."""
     now: Counters = {}
     _count(now, None, bill, _TOTALS)
     part: Counters = {}
@@ -450,7 +450,7 @@ class Meter:
         return {"added": totals.lines_added, "removed": totals.lines_removed, "files": totals.files_modified}
 
     def usages(self) -> list[Usage]:
-        """All entries for the session as a whole. No two of them count the same thing."""
+        """Return all entries for the session. No two of them count the same thing."""
         totals = session_totals(self.shutdowns, self.checkpoint, self._bills_of_killed, self._answered)
         made = list(totals.models.values())
         made += [*_sums(self._killed, OF_KILLED_RUNS), *_sums(self._copied, COPIED_BY_FORK)]

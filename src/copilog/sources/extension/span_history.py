@@ -1,7 +1,7 @@
 """Find what only the prompt of a later call of a model repeats: turns and answers whose own records are lost.
 
 A log may begin in the middle of a conversation, when it was rotated or switched on late. The first call of a model in
-a turn sends the conversation so far, so what was said before is there, without times.
+a turn sends the conversation so far, so earlier messages are there, without times.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class History:
         self._judged: set[str] = set()  # what was sent with turns that a prompt repeated before: the next repeats them
 
     def learn(self, messages: Iterable[Message]) -> None:
-        """Add what a turn says."""
+        """Add the texts of a turn."""
         for message in messages:
             for part in message.parts:
                 if isinstance(part, ToolCall):

@@ -273,7 +273,7 @@ class TreeMessages:
             self._counted.append((total, span))
 
     def _add_agent(self, span: Span) -> None:
-        """Add what an agent is said to do, and why it failed, if no call of a tool has that."""
+        """Add the description of an agent, and why it failed, if no call of a tool has that."""
         name = span.text("gen_ai.agent.name", LABEL) or span.name.removeprefix("invoke_agent").strip()
         description = span.text("gen_ai.agent.description")
         failure = span.status_message if span.status == ERROR else None

@@ -39,7 +39,7 @@ class TurnMaker:
         self.responses: dict[str, str] = {}  # output of tools, as prompts repeat it
 
     def make(self, outline: Outline, index: int) -> list[tuple[Turn, list[Message]]]:
-        """Return a turn with its messages, behind earlier turns that only its prompt repeats."""
+        """Return a turn with its messages, after earlier turns that only its prompt repeats."""
         readings = [TreeMessages(tree, self._ledger, self._source) for tree in outline.trees]
         turn = Turn(index=index)
         messages: list[Message] = []

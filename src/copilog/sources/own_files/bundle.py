@@ -32,7 +32,7 @@ class CopilogBundle(Source):
     is_index = True
 
     def claims(self, file: Probe) -> bool:
-        """Claim an archive with our list of contents, and one whose name says so, to report why it cannot be read."""
+        """Claim an archive with our list of contents, and any `*.copilog.zip`, to report why it cannot be read."""
         if file.suffix != SUFFIX or file.is_content or not file.head.startswith(MAGIC):
             return False
         if file.name.lower().endswith(".copilog.zip"):

@@ -274,7 +274,7 @@ def _usage_from(counts: Json | None, model: str | None, request_id: str | None) 
 def _read_tools(tools: list[Any], names: list[str]) -> list[Any]:
     """Add the names of the tools that were offered, in either dialect, and return those without a name.
 
-    Their descriptions and schemas are left out: they repeat in every request, and are no message.
+    Their descriptions and schemas are left out: they repeat in every request, and are not messages.
     """
     unread: list[Any] = []
     for tool in tools:

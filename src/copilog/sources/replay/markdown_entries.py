@@ -152,7 +152,7 @@ Lines = list[str]
 
 
 def entry_from_markdown(text: str) -> Json | None:
-    """Return the log entry of a Markdown file; None for one that only says that it is empty."""
+    """Return the log entry of a Markdown file; None for one that only states that it is empty."""
     if text.count("\r\n") == text.count("\n"):  # converted after writing; otherwise they belong to quoted text
         text = text.replace("\r\n", "\n")
     lines = text.split("\n")

@@ -84,7 +84,7 @@ def _requester_notes(part: Json) -> dict[str, str]:
 
 
 def _automatic_reply(part: Json) -> dict[str, str]:
-    """Return the automatic reply that was given for the user; a flag that only says that there was one has no text."""
+    """Return the automatic reply that was given for the user; a flag that there was one has no text."""
     text = _text_of(part.get("autoReply"))
     return {"automatic reply": text} if text else {}
 

@@ -59,7 +59,7 @@ class Output(msgspec.Struct, gc=False):
     given: str | None = None  # the input of the tool, as shown
 
     def offer(self, text: str | None, origin: str) -> None:
-        """Borrow the text of another part as output, if there is no better one."""
+        """Take the text of another part as output, if there is no better one."""
         if self.text is None and text is not None:
             self.text = text
             self.origin = origin

@@ -110,7 +110,7 @@ class Page:
         return diff_of(text, lines)
 
     def folded(self, aside: EventNote) -> Long:
-        """Return the folded text of an aside."""
+        """Return the folded text of a note."""
         draw = {"compaction": self.markdown, "withdrawn": self.plain}.get(aside.look, self.text)
         return draw(aside.text, aside.at)
 

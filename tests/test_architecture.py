@@ -111,7 +111,7 @@ def what_is_wrong_inside(module: str, target: list[str]) -> str | None:
         return f"{module} imports {shown}, and nobody knows {other}"
     if other not in (room, *MAY_IMPORT.get(room, ())) and MAY_IMPORT.get(room) is not ANYTHING:
         return f"{module} imports {shown}, which {room} may not"
-    if room == other == "sources" and place not in ([], ["catalogue"]):
+    if room == other == "sources" and place not in ([], ["catalogue"], ["known_places"]):
         neighbour = target[1] if len(target) > 1 else ""
         is_shared = (PACKAGE / "sources" / f"{neighbour}.py").is_file()  # families are folders
         if not is_shared and neighbour != place[0]:

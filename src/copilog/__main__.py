@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+
+# Objects that are made before the garbage collector looks for cycles: most commands end before they have as many.
+OBJECTS_BETWEEN_COLLECTIONS = 50_000
 
 
 def main() -> None:
     """Run the command line."""
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     try:
         if sys.argv[1:2] == ["statusline"]:
             from copilog.analysis.fast_statusline import print_quickly

@@ -13,11 +13,9 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sqlite3
 import stat
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -274,6 +272,9 @@ def fingerprint(path: Path) -> tuple[int, int, int, int]:
 
 def remove_stale_copies() -> list[Path]:
     """Delete the copies of earlier runs that were killed."""
+    import shutil
+    import tempfile
+
     removed = []
     for folder in Path(tempfile.gettempdir()).glob("copilog-*"):
         named = _COPY_FOLDER.fullmatch(folder.name)
@@ -285,6 +286,9 @@ def remove_stale_copies() -> list[Path]:
 
 def remove_own_copies() -> None:
     """Delete all copies of this process, for one that is about to end while its threads are running."""
+    import shutil
+    import tempfile
+
     for _ in range(20):  # a thread may be writing into one, or making the next
         folders = list(Path(tempfile.gettempdir()).glob(f"copilog-{os.getpid()}-*"))
         if not folders:
@@ -313,6 +317,9 @@ def _original(path: Path) -> Path:
 
 @contextmanager
 def _private_folder() -> Iterator[Path]:
+    import shutil  # which is slow to import, as is `tempfile`
+    import tempfile
+
     folder = tempfile.mkdtemp(prefix=f"copilog-{os.getpid()}-")
     try:
         yield Path(folder)
@@ -361,6 +368,8 @@ def _state(original: Path) -> list[object]:
 
 
 def _copy_file(source: Path, target: Path, *, is_optional: bool) -> None:
+    from shutil import copyfileobj
+
     target.unlink(missing_ok=True)
     try:
         reader = source.open("rb")
@@ -369,7 +378,7 @@ def _copy_file(source: Path, target: Path, *, is_optional: bool) -> None:
             return
         raise
     with reader, _create(target) as writer:
-        shutil.copyfileobj(reader, writer, 1 << 20)
+        copyfileobj(reader, writer, 1 << 20)
 
 
 def _refuse_shared_journal(journal: Path) -> None:

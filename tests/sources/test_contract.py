@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from copilog import sources
 from copilog.model import Conversation, is_recorded
 from copilog.sources import BY_NAME, SOURCES, Source
+from copilog.sources.known_places import LOCATED
 from tests.samples import (
     BROKEN,
     EVERY,
@@ -49,6 +50,11 @@ def defined_sources() -> list[type[Source]]:
 
 def test_every_source_is_listed_once() -> None:
     assert sorted((type(source) for source in SOURCES), key=lambda value: value.__name__) == defined_sources()
+
+
+def test_every_source_that_locates_files_is_among_the_known_places() -> None:
+    locating = [type(source) for source in SOURCES if type(source).locate is not Source.locate]
+    assert [type(source) for source in LOCATED] == locating
 
 
 @of_each_source

@@ -9,7 +9,7 @@ import pytest
 
 from copilog.model import Conversation, Message, Mode, Model, PromptShare, Text, Turn, Usage
 from copilog.store.archive import Archive
-from copilog.store.calibration import calibration_of
+from copilog.store.calibration import calibration_of, is_settled
 from tests.stored import concluded_entry
 
 DEFAULT_ESTIMATE = (17_115, 9_069, 40_131)  # 17,000 + 1.15 x 100, less 8,046, and 23,016 more
@@ -81,6 +81,20 @@ def test_conversations_that_come_later_are_estimated_alike(archive: Archive) -> 
     archive.recalibrate()
 
     assert estimates(archive, "later") == estimates(archive, "unrecorded") == [(24_115, 15_035, 38_167)]
+
+
+def test_estimates_are_settled_until_a_conversation_is_stored_that_has_others(archive: Archive) -> None:
+    assert is_settled(archive.connection)  # the defaults
+
+    archive.put(concluded_entry(recorded("first", 30_000)), "made up")
+    assert not is_settled(archive.connection)
+    archive.recalibrate()
+    assert is_settled(archive.connection)
+
+    archive.put(concluded_entry(agent_turn("later")), "made up")
+    assert not is_settled(archive.connection)
+    archive.recalibrate()
+    assert is_settled(archive.connection)
 
 
 def test_removed_conversation_no_longer_tells_anything(archive: Archive) -> None:

@@ -57,7 +57,7 @@ IMPORTANT_FILES = SqlTable(
     name="work.important_files",
     amounts={
         "conversations": Amount("c.conversation", "Conversations that touched a file", DISTINCT, head="Conversations"),
-        "turns": Amount("c.conversation || ' ' || c.turn", "Turns that touched a file", DISTINCT, head="Turns"),
+        "turns": Amount("(c.conversation << 32) + c.turn", "Turns that touched a file", DISTINCT, head="Turns"),
         "touches": Amount("1", "Touches of a file", head="Touches"),
         "changes": Amount(
             "f.action IN ('edited', 'created', 'deleted', 'renamed')", "Touches that changed a file", head="Changes"

@@ -79,9 +79,6 @@ COMMANDS = {name: command for group in GROUPS.values() for name, command in grou
 # Older names of commands, which scripts may use.
 ALIASES = {"conversation-tags": "tags"}
 
-# Objects that are made before the garbage collector looks for cycles: most commands end before they have as many.
-OBJECTS_BETWEEN_COLLECTIONS = 20_000
-
 EXIT_BROKEN, EXIT_USAGE, EXIT_INTERRUPTED, EXIT_TERMINATED = 1, 2, 130, 143
 
 
@@ -165,7 +162,6 @@ def run() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a character shows a question mark
     signal.signal(signal.SIGTERM, _end)
-    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     code = main(sys.argv[1:])
     gc.freeze()  # what is left ends with the process: no search for cycles in it
     sys.exit(code)

@@ -45,11 +45,11 @@ def definitions_for(settings: Settings, chosen: Chosen) -> list[Definition] | No
     from copilog.ingest.defined_here import definitions_on_this_machine
 
     if settings.roots:
-        return DefinedInPart(definitions_on_this_machine([], settings.places()))
+        return DefinedInPart(definitions_on_this_machine([], settings.places_found()))
     folders = chosen.connection.execute(
         "SELECT DISTINCT workspace FROM temp.chosen WHERE workspace IS NOT NULL ORDER BY workspace"
     )
-    return definitions_on_this_machine([folder for (folder,) in folders], settings.places())
+    return definitions_on_this_machine([folder for (folder,) in folders], settings.places_found())
 
 
 def _table_options(function: Function) -> Function:

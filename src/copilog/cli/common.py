@@ -157,6 +157,7 @@ class Settings:
     def places(self) -> list[Root]:
         """Return the folders to read, and print once what was found below the named ones."""
         roots, skipped = self.search_named_roots()
+        self.__dict__["_found"] = roots
         if self.roots and not self.__dict__.get("_has_mentioned"):
             from copilog.cli.root_summary import mention_roots
             from copilog.intake.folders import UNREADABLE
@@ -165,6 +166,11 @@ class Settings:
             mention_roots(self.roots, roots, skipped)
             _print_paths(self, {str(path): reason for path, reason in skipped if reason.startswith(UNREADABLE)})
         return roots
+
+    def places_found(self) -> list[Root]:
+        """Return the folders that this command has already found, or find them, for commands that end soon."""
+        found: list[Root] | None = self.__dict__.get("_found")
+        return self.places() if found is None else found
 
     def search_named_roots(self) -> tuple[list[Root], list[Skipped]]:
         """Return the folders to read, and the folders below the named ones that were not searched.

@@ -6,7 +6,6 @@ becomes a conversation of prompts alone. Texts are compared by a key, so that no
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import PurePath
 from typing import NamedTuple
@@ -40,7 +39,9 @@ def prompt_key(text: str) -> int | None:
     words = " ".join(text.split())
     if not words:
         return None
-    digest = hashlib.blake2b(words.encode("utf-8", "replace"), digest_size=8).digest()
+    from hashlib import blake2b  # it takes OpenSSL with it
+
+    digest = blake2b(words.encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, signed=True) & ~1 | (len(words) >= DISTINCTIVE_LENGTH)
 
 

@@ -178,20 +178,23 @@ class _Walk:
                 self._main.compact(part.text)
 
     def _take(self, message: Message, turn: Turn) -> None:
-        lane = self._lane_of(message.parent_call_id)
-        if message.role == "user":
+        role, parent = message.role, message.parent_call_id
+        lane = self._main if parent is None else self._lane_of(parent)
+        if role == "user":
             lane.add(_size_of_prompt(message))
-        elif message.role == "tool":
-            lane.add(sum(_size_of_result(part) for part in message.parts if type(part) is ToolResult))
-        elif message.role == "assistant":
+        elif role == "tool":
+            size = 0.0
+            for part in message.parts:
+                if type(part) is ToolResult:
+                    size += _size_of_result(part)
+            lane.add(size)
+        elif role == "assistant":
             for part in message.parts:
                 if type(part) is Compaction:
                     lane.compact(part.text)
             self._take_call(message, turn, lane)
 
-    def _lane_of(self, parent: str | None) -> _Lane:
-        if parent is None:
-            return self._main
+    def _lane_of(self, parent: str) -> _Lane:
         if parent not in self._subagents:
             lane = self._subagents[parent] = _Lane()
             lane.add(rough_tokens(self._tasks.get(parent)))
@@ -238,10 +241,14 @@ def _call(replay: Replay, lane: _Lane, model: str | None) -> None:
 
 def _size_of_prompt(message: Message) -> float:
     """Return the size of the prompt as sent to the model; if only the user's text is recorded, with attachments."""
-    typed = sum(rough_tokens(part.text) for part in message.parts if type(part) is Text)
-    around = [part for part in message.parts if type(part) is Prompt]
-    sent = max((rough_tokens(part.text) for part in around if part.scope == "turn"), default=0.0)
-    first = sum(rough_tokens(part.text) for part in around if part.scope == "conversation")
+    typed = sent = first = 0.0
+    for part in message.parts:
+        if type(part) is Text:
+            typed += rough_tokens(part.text)
+        elif type(part) is Prompt and part.scope == "turn":
+            sent = max(sent, rough_tokens(part.text))
+        elif type(part) is Prompt and part.scope == "conversation":
+            first += rough_tokens(part.text)
     if not sent:
         attached = (part for part in message.parts if type(part) is Attachment and part.is_sent)
         typed += sum(rough_tokens(part.text) for part in attached)
@@ -249,7 +256,9 @@ def _size_of_prompt(message: Message) -> float:
 
 
 def _size_of_result(part: ToolResult) -> float:
-    return rough_tokens(part.text) or sum(rough_tokens(item.text) for item in part.items)
+    if part.text:
+        return rough_tokens(part.text)
+    return sum(rough_tokens(item.text) for item in part.items)
 
 
 def _written(message: Message) -> tuple[float, float, int]:

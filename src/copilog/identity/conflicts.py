@@ -49,6 +49,10 @@ class Texts:
     def _calls(self) -> list[ToolCall]:
         return [part for message in self._messages for part in message.parts if isinstance(part, ToolCall)]
 
+    @cached_property
+    def _arguments(self) -> set[str | None]:
+        return {call.arguments for call in self._calls}
+
     def _all(self) -> Iterator[str]:
         for message in self._messages:
             for part in message.parts:
@@ -66,20 +70,36 @@ class Texts:
 
     def has_arguments(self, call: ToolCall) -> bool:
         """Return whether some call has the arguments of this one, in whatever spelling."""
-        return any(own.arguments == call.arguments or have_same_arguments(own, call) for own in self._calls)
+        if call.arguments in self._arguments:  # usually, and other comparisons decode the arguments of both
+            return True
+        return any(have_same_arguments(own, call) for own in self._calls)
 
 
-def texts_in(value: Any) -> Iterator[str]:
-    """Yield the texts of a JSON value that are meant for readers."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, below in value.items():
-            if key not in NOT_TEXT and not (key == "state" and isinstance(below, str) and below in UNFINISHED_STATES):
-                yield from texts_in(below)
-    elif isinstance(value, list):
-        for below in value:
-            yield from texts_in(below)
+def texts_in(value: dict[str, Any] | list[Any]) -> list[str]:
+    """Return the texts of a JSON value that are meant for readers."""
+    texts: list[str] = []
+    _gather_texts(value, texts)
+    return texts
+
+
+def _gather_texts(value: dict[str, Any] | list[Any], texts: list[str]) -> None:
+    """Add the texts of a JSON value to a list. A generator for each level is slow, and turns have thousands of them."""
+    below: list[Any]
+    if isinstance(value, list):
+        below = value
+    else:
+        below = [
+            one for key, one in value.items() if key not in NOT_TEXT and not (key == "state" and _is_unfinished(one))
+        ]
+    for one in below:
+        if type(one) is str:
+            texts.append(one)
+        elif type(one) is dict or type(one) is list:
+            _gather_texts(one, texts)
+
+
+def _is_unfinished(state: Any) -> bool:
+    return isinstance(state, str) and state in UNFINISHED_STATES
 
 
 def overruled(

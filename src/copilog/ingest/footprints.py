@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from copilog.ingest.scan_roots import SeenFolders
 from copilog.intake.folders import entries_to_check, note_closed, take_skipped_paths
-from copilog.sources import SOURCES, Found, Source
+from copilog.sources.base import Found, Source
+from copilog.sources.known_places import LOCATED
 from copilog.sources.roots import Root, StorageFolder, storage_folders
 from copilog.store.units import FileState
 
@@ -82,7 +83,7 @@ def _seen_in(folder: StorageFolder, number: int) -> Iterator[Seen]:
     taken: set[str] = set()  # relative names, to save memory: there may be very many
     name = f"{top}{os.sep}workspace.json"  # everything in this folder belongs to it
     yield Seen(number, None, None, _states_at(name), None)
-    for source in SOURCES:
+    for source in LOCATED:
         for found in source.locate(folder):
             path = str(found.path)
             place = unit_path_of(path)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import codecs
 import re
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -31,7 +30,9 @@ class _TemporaryCopy:
     """A temporary file, which is closed with its last use."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115
+        from tempfile import TemporaryFile  # which is slow to import
+
+        self._file = TemporaryFile()  # noqa: SIM115
         self.seek, self.read, self.write = self._file.seek, self._file.read, self._file.write
 
     def __del__(self) -> None:

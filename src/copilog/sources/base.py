@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec.structs import force_setattr, replace
 
-from copilog import jsonio, sqliteio
+from copilog import jsonio
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile, CopilogError
 from copilog.intake.files import opened, read_bytes
@@ -170,6 +170,8 @@ class Probe:
     @cached_property
     def tables(self) -> dict[str, list[str]]:
         """Return the tables of a SQLite database; none for anything else."""
+        from copilog import sqliteio  # which few files need
+
         if self.is_content or not sqliteio.is_sqlite(self.head):
             return {}
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -26,7 +25,9 @@ class Typed(NamedTuple):
 
 def history_id(path: Path) -> str:
     """Return the id of a history, made from the id of its file, so that it is stable."""
-    return hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    from hashlib import sha256
+
+    return sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
 def history_from(prompts: Sequence[Typed], found: Found, *, source: str, family: str, **where: str) -> Conversation:

@@ -93,6 +93,10 @@ class Archive:
 
     def recalibrate(self) -> None:
         """Update estimates if conversations that they are calibrated by were added, changed or removed."""
+        from copilog.store.calibration import is_settled
+
+        if is_settled(self.connection):
+            return
         from copilog.store.calibrating import recalibrate
 
         recalibrate(self.connection)

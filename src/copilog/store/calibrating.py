@@ -21,14 +21,13 @@ from copilog.derive.calibration import Prompt, Sample, calibrate, sample_of
 from copilog.derive.estimating import DEFAULTS, Calibration, Range
 from copilog.derive.replayed_calls import Replay, Replays
 from copilog.model import Conversation
-from copilog.store.calibration import CalibrationRow, calibration_of
+from copilog.store.calibration import STALE, CalibrationRow, calibration_of
 from copilog.store.database import transaction
 from copilog.store.estimated_spend import ReplayedCalls, estimate_of
 from copilog.store.rows import EstimateSampleRow, SpendRow
 
 DIGITS = 2  # that count, of a parameter of the user's own
 MOST_TURNS = 100  # of a sample: the last ones
-STALE = "calibration is stale"  # a key of `meta`: triggers set it when a sample is added or removed
 ROWS_AT_ONCE = 5_000  # in a transaction
 
 # The columns of an estimate, in the order of `numbers()`; those that a row has recorded no place for stay empty.

@@ -15,6 +15,8 @@ import msgspec
 from copilog.derive.estimating import (
     DEFAULTS,
     FRAME_TOKENS,
+    KEPT,
+    STORED,
     TEXT,
     Calibration,
     Range,
@@ -22,12 +24,11 @@ from copilog.derive.estimating import (
     counted_fixed_parts,
     family_part,
     fixed_part,
-    parameters_of,
-    range_of,
+    input_of,
     tokens_of,
     written_part,
 )
-from copilog.derive.replayed_calls import Kind, Replay, Replays
+from copilog.derive.replayed_calls import Kind, Replays
 from copilog.model import Conversation
 from copilog.store.message_counts import Slot
 
@@ -94,25 +95,11 @@ def replayed_calls(conversation: Conversation, replays: Replays) -> dict[Slot, R
 
 def estimate_of(calls: ReplayedCalls, calibration: Calibration = DEFAULTS) -> Estimated:
     """Return the tokens of these calls: at least, likely, at most."""
-    replay = Replay(
-        turn=0,
-        parent=None,
-        kind=calls.kind,
-        model=calls.model,
-        calls=calls.calls,
-        acting=calls.acting,
-        context=calls.context,
-        last_context=calls.last_context,
-        kept_calls=calls.kept_calls,
-        kept_context=calls.kept_context,
-        written=calls.written,
-    )
-    fixed = fixed_part(calls.kind)
-    used = {name: calibration[name] for name in parameters_of([replay])}
+    names = fixed, family, written = fixed_part(calls.kind), family_part(calls.model), written_part(calls.kind)
+    used = {name: calibration[name] for name in (*names, TEXT, KEPT, STORED)}
     if calls.counted is not None:
         used[fixed] = Range(*calls.counted)
-    of_input = (fixed, TEXT, family_part(calls.model))
-    given = range_of(used, of_input, lambda values: tokens_of(replay, values, calls.last_prompt).input)
-    likely = tokens_of(replay, {name: parameter.likely for name, parameter in used.items()}, calls.last_prompt)
-    answered = Range(*(FRAME_TOKENS * calls.acting + end * calls.written for end in used[written_part(calls.kind)]))
+    likely = tokens_of(calls, {name: parameter.likely for name, parameter in used.items()}, calls.last_prompt)
+    given = input_of(calls, used[fixed], used[TEXT], used[family], calls.last_prompt)
+    answered = Range(*(FRAME_TOKENS * calls.acting + end * calls.written for end in used[written]))
     return Estimated(likely, given, answered)

@@ -13,6 +13,13 @@ wording.py            numbers, times, paths and labels as text; terminal_text.py
 
 from __future__ import annotations
 
-from copilog.view.build import View
+from typing import TYPE_CHECKING
+
+from copilog.lazy_names import names_on_first_use
+
+if TYPE_CHECKING:
+    from copilog.view.build import View
 
 __all__ = ["View"]
+
+__getattr__ = names_on_first_use(__name__, {"View": "copilog.view.build"})  # tables need one of its modules alone

@@ -15,7 +15,6 @@ from copilog.fields import Json, take_dict, take_str
 from copilog.intake.files import read_bytes
 from copilog.intake.folders import entries_in, files_below, is_link
 from copilog.model import Document, TitleOrigin, Workspace
-from copilog.sources.cli.flat_yaml import FlatMap, read_flat_map
 from copilog.sources.folders import file_names_in, files_in, folder_names_in, is_plain_file
 
 # The summaries that a compaction writes: checkpoints/NNN-<title>.md, and the table that lists them.
@@ -176,6 +175,8 @@ class Companions:
     """What the files of one session folder contain. A missing file counts as empty; a broken one is reported."""
 
     def __init__(self, folder: Path | None, ledger: Ledger) -> None:
+        from copilog.sources.cli.flat_yaml import FlatMap
+
         self.folder = folder
         self._ledger = ledger
         self.paths: list[Path] = []
@@ -210,6 +211,8 @@ class Companions:
     def _read_workspace(self, folder: Path) -> None:
         text = self._text(folder, WORKSPACE)
         if text is not None:
+            from copilog.sources.cli.flat_yaml import read_flat_map
+
             self.workspace = read_flat_map(text)
             for line, reason in self.workspace.problems:
                 self._ledger.note("bad-yaml", f"{WORKSPACE}, line {line}: {reason}", "info")
@@ -408,6 +411,8 @@ def count_companion(path: Path, ledger: Ledger) -> None:
         if path.suffix.lower() == ".json":
             _check_json(path, data, ledger)
         elif path.name == WORKSPACE:
+            from copilog.sources.cli.flat_yaml import read_flat_map
+
             for line, reason in read_flat_map(text_of(path)).problems:
                 ledger.note("bad-yaml", reason, "info", line=line)
 

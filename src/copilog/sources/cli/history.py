@@ -33,7 +33,6 @@ from copilog.model import (
 from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.cli.event import APPLICATION, ASSISTANT, take_iso
 from copilog.sources.cli.tool_calls import arguments_text
-from copilog.sources.cli.user_messages import user_text_parts
 from copilog.sources.folders import files_in
 from copilog.sources.roots import StorageFolder
 
@@ -316,6 +315,8 @@ def _content_parts(content: Any, role: str) -> Iterator[AnyPart]:
     """Yield the parts of a message: of a text, or of a list of texts, images and other values."""
     if isinstance(content, str):
         if role == "user":
+            from copilog.sources.cli.user_messages import user_text_parts
+
             yield from user_text_parts(content)
         elif content:
             yield Prompt(text=content, scope="system") if role in ("system", "developer") else Text(text=content)

@@ -16,7 +16,6 @@ from copilog.fields import Json
 from copilog.model import Conversation
 from copilog.sources.base import Found, Probe, Source
 from copilog.sources.database_rows import read_rows
-from copilog.sources.extension.spans import Span, SpanEvent, span_from_row
 from copilog.sources.folders import extension_folders, is_plain_file
 from copilog.sources.roots import StorageFolder
 
@@ -55,6 +54,7 @@ class AgentTraces(Source):
 
 def _load(found: Found, ledger: Ledger) -> list[Span]:
     """Return the spans of a database, each row of its tables being one record."""
+    from copilog.sources.extension.spans import span_from_row
 
     with sqliteio.open_copy(found.path) as snapshot:
         for note in snapshot.notes:
@@ -101,6 +101,7 @@ def _add_events(
     connection: sqlite3.Connection, tables: dict[str, list[str]], ledger: Ledger, spans: dict[str, Span]
 ) -> None:
     from copilog.fields import timestamp_from
+    from copilog.sources.extension.spans import SpanEvent
 
     columns = tables.get(EVENTS, [])
     if "span_id" not in columns:

@@ -10,7 +10,8 @@ from pathlib import Path
 from copilog.diagnostics import Ledger
 from copilog.fields import Json
 from copilog.model import AnyPart, Conversation, Message, Notice, Skill, Turn, Unknown
-from copilog.sources.extension.debug_entries import MODELS, REMARKS, Companions, DebugLog, Remark
+from copilog.sources.extension.debug_entries import REMARKS, Companions, DebugLog, Remark
+from copilog.sources.extension.debug_files import MODELS
 from copilog.sources.extension.span_conversations import Session, conversation_of
 from copilog.sources.extension.span_trees import LONG_AGO, SUBAGENT, trees_of
 from copilog.sources.extension.spans import (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,6 +13,7 @@ from copilog.errors import BadFile, BadRecord
 from copilog.fields import Json, take_dict, take_number, take_str, time_from_ms
 from copilog.intake.files import read_bytes
 from copilog.intake.records import read_records
+from copilog.sources.extension.debug_files import FOLDER, MAIN, MODELS, is_document, is_log
 from copilog.sources.extension.genai_messages import CUT, is_cut
 from copilog.sources.extension.spans import (
     AGENT,
@@ -28,7 +28,7 @@ from copilog.sources.extension.spans import (
     Span,
     UserPrompt,
 )
-from copilog.sources.folders import below, files_in, is_plain_file
+from copilog.sources.folders import below, files_in
 
 # The entries of a debug log as spans again, which they were before they were written.
 
@@ -163,47 +163,6 @@ class DebugLog:
             if reasoning is not None:
                 span.attributes["copilot_chat.reasoning_content"] = reasoning
             span.extra.update(attributes)
-
-
-# A session's folder of debug logs: the types of files, and the content of the files beside the main log.
-
-
-FOLDER = "debug-logs"
-MAIN = "main.jsonl"
-MODELS = "models.json"
-_DOCUMENT = re.compile(r"(?:models|system_prompt_\d+|tools_\d+)\.json")
-
-
-def is_log(path: Path) -> bool:
-    return path.suffix.lower() == ".jsonl"
-
-
-def is_document(path: Path) -> bool:
-    return _DOCUMENT.fullmatch(path.name) is not None
-
-
-def is_debug_file(path: Path) -> bool:
-    """Return whether a file is where debug logs are: in a session's folder, or in the common one of early releases."""
-    inner = below(path, FOLDER)
-    if inner is None or len(inner) > 2:
-        return False
-    return is_log(path) or (len(inner) == 2 and is_document(path))
-
-
-def session_of(path: Path) -> str | None:
-    """Return the session that a file belongs to, by its path."""
-    inner = below(path, FOLDER)
-    if inner is None or not is_debug_file(path):
-        return None
-    return inner[0] if len(inner) == 2 else path.stem
-
-
-def is_conversation_log(path: Path) -> bool:
-    """Return whether a file is read as the conversation: the main log, or a log without a main log beside it."""
-    inner = below(path, FOLDER)
-    if path.name == MAIN or inner is None or len(inner) == 1:
-        return True
-    return is_log(path) and not is_plain_file(path.parent / MAIN)
 
 
 class Companions:

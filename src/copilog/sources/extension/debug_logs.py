@@ -10,16 +10,7 @@ from collections.abc import Iterator
 from copilog.diagnostics import Ledger
 from copilog.model import Conversation
 from copilog.sources.base import Found, Probe, Source, marks_of_trace, provenance_of
-from copilog.sources.extension.debug_entries import (
-    FOLDER,
-    Companions,
-    DebugLog,
-    count_document,
-    is_conversation_log,
-    is_debug_file,
-    is_document,
-    session_of,
-)
+from copilog.sources.extension.debug_files import FOLDER, is_conversation_log, is_debug_file, is_document, session_of
 from copilog.sources.folders import extension_folders, files_in, folders_in
 from copilog.sources.roots import StorageFolder
 
@@ -49,6 +40,7 @@ class DebugLogs(Source):
     def read(self, found: Found, ledger: Ledger) -> Iterator[Conversation]:
         """Yield the conversation of a session when its main log is read; the files beside that are only counted."""
         from copilog.sources.extension.debug_conversation import conversation_from
+        from copilog.sources.extension.debug_entries import Companions, DebugLog, count_document
 
         if is_document(found.path):
             count_document(found.path, ledger)

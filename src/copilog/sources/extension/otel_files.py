@@ -18,8 +18,6 @@ from copilog.intake.folders import is_link
 from copilog.intake.records import first_record, read_records
 from copilog.model import Conversation
 from copilog.sources.base import LOG_SUFFIXES, Found, Probe, Source
-from copilog.sources.extension.genai_messages import decode_cut
-from copilog.sources.extension.spans import SESSION_KEYS, Span, attributes_from, span_from_otlp, span_from_sdk
 from copilog.sources.folders import files_in
 from copilog.sources.roots import StorageFolder
 
@@ -80,6 +78,7 @@ class Telemetry:
         read_records(found.path, ledger, self._use, _is_record)
 
     def _use(self, value: Json, line: int) -> str | None:  # noqa: ARG002
+        from copilog.sources.extension.spans import span_from_sdk
 
         if not value:
             return "empty-record"  # the exporter writes such lines when it fails
@@ -96,6 +95,7 @@ class Telemetry:
 
     def _use_log(self, value: Json) -> str | None:
         """Use a log record if it names its session, else return why it is ignored; most others repeat a span."""
+        from copilog.sources.extension.spans import SESSION_KEYS
 
         attributes = value.get("attributes")
         if not isinstance(attributes, dict):
@@ -133,9 +133,6 @@ def _is_metrics(value: Json) -> bool:
 # Exports of VS Code's agent debug panel: spans as an OTLP document, or several such documents, one on each line.
 # Format notes: docs/formats/copilot-chat-extension.md
 
-
-if TYPE_CHECKING:
-    from copilog.sources.extension.spans import Span
 
 SPANS, ABOUT = "resourceSpans", "copilotChat"
 SIGNS = (b"gen_ai.", b"copilot")  # other programs write OTLP too
@@ -200,6 +197,7 @@ class Document:
 
     def _salvage(self, data: bytes, error: BadRecord) -> None:
         """Read the spans before the position at which a document breaks off."""
+        from copilog.sources.extension.genai_messages import decode_cut
 
         self._ledger.seen += 1
         value, _ = decode_cut(data.decode("utf-8", "replace"))
@@ -232,6 +230,7 @@ class Document:
                     self._add(span, service, where)
 
     def _add(self, value: Json, service: str | None, pointer: str) -> None:
+        from copilog.sources.extension.spans import span_from_otlp
 
         self._ledger.seen += 1
         try:
@@ -248,6 +247,8 @@ class Document:
 
 
 def _text_of(resource: object, key: str) -> str | None:
+    from copilog.sources.extension.spans import attributes_from
+
     attributes = attributes_from(resource.get("attributes")) if isinstance(resource, dict) else {}
     value = attributes.get(key)
     return value if isinstance(value, str) else None

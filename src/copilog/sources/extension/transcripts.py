@@ -43,7 +43,6 @@ from copilog.model import (
     Unknown,
 )
 from copilog.sources.base import Found, Probe, Source, marks_of_trace, provenance_of
-from copilog.sources.extension.prompts_of_forks import mark_prompts_of_forks
 from copilog.sources.folders import EXTENSION, extension_folders, files_in
 from copilog.sources.roots import StorageFolder
 from copilog.sources.tool_rounds import clean_id
@@ -107,6 +106,8 @@ class Transcripts(Source):
             provenance=[provenance_of(found, marks=marks_of_trace(ledger))],
             extra=extra or None,
         )
+        from copilog.sources.extension.prompts_of_forks import mark_prompts_of_forks
+
         mark_prompts_of_forks(made, found.path)
         yield made
 

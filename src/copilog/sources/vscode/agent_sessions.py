@@ -6,7 +6,6 @@ Two rows of a workspace's state.vscdb contain it: `agentSessions.model.cache` ha
 
 from __future__ import annotations
 
-import base64
 import binascii
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -58,9 +57,11 @@ def name_of(resource: str) -> SessionName:
 
 
 def _from_base64(text: str) -> str | None:
+    from base64 import b64decode
+
     encoded = text.rstrip("=")
     try:
-        decoded = base64.b64decode(encoded + "=" * (-len(encoded) % 4), altchars=b"-_", validate=True).decode("utf-8")
+        decoded = b64decode(encoded + "=" * (-len(encoded) % 4), altchars=b"-_", validate=True).decode("utf-8")
     except (binascii.Error, ValueError):
         return None
     return decoded or None

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
 from copilog.model import FileChange
-from copilog.sources.vscode.notebooks import cells_as_text
-from copilog.textdiff import Diff, diff_of
 from copilog.uris import uri_to_path, uri_to_string
+
+if TYPE_CHECKING:
+    from copilog.textdiff import Diff
 
 # Snapshots: the files of an editing session at one time, and the hash of each file's text.
 
@@ -141,6 +142,8 @@ class ChangeMaker:
         known = self._diffs.get(key)
         if known is not None:
             return known[0]
+        from copilog.textdiff import diff_of
+
         diff = diff_of(
             _readable(change.before),
             _readable(change.after),
@@ -163,5 +166,7 @@ def _readable(text: str | None) -> str | None:
     """Return the text to compare: the cells of a notebook, because its stored form is one very long line."""
     if text is None:
         return None
+    from copilog.sources.vscode.notebooks import cells_as_text
+
     cells = cells_as_text(text)
     return text if cells is None else cells

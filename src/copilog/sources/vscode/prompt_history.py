@@ -5,7 +5,6 @@ Format notes: docs/formats/vscode-chat.md
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -28,7 +27,9 @@ def history_stub(value: Any, found: Found, ledger: Ledger) -> Conversation | Non
     if not list(_entries(value, ledger)):
         return None
     native_id = _id_of(found)
-    state = hashlib.blake2b(jsonio.encode(value).encode(), digest_size=16).hexdigest()
+    from hashlib import blake2b
+
+    state = blake2b(jsonio.encode(value).encode(), digest_size=16).hexdigest()
     return Conversation(
         id=f"vscode:{native_id}",
         native_id=native_id,

@@ -18,7 +18,6 @@ from copilog.errors import BadRecord
 from copilog.intake.records import JsonLines
 from copilog.model import Conversation
 from copilog.sources.base import Found, Probe, Source, marks_of_trace, provenance_of
-from copilog.sources.documents import TRUNCATED_VALUE
 from copilog.sources.folders import SESSION_FOLDERS, session_files
 from copilog.sources.roots import StorageFolder
 from copilog.sources.vscode.replaced_texts import DRAFT_FIELDS, Lost, Overwritten
@@ -181,6 +180,8 @@ def is_change(record: dict[str, Any]) -> bool:
 
 def replay(source: Path | bytes, ledger: Ledger, shared: SharedTexts | None = None) -> Replayed:
     """Replay all lines of a log; each is one record. Texts that are among the shared ones take no more memory."""
+    from copilog.sources.documents import TRUNCATED_VALUE
+
     log = Replayed()
     has_truncated = False
 

@@ -10,8 +10,6 @@ that a later export into it replaces the files that it wrote itself, and no othe
 
 from __future__ import annotations
 
-import secrets
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +17,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from copilog.atomic_files import atomic_file
+from copilog.atomic_files import atomic_file, atomic_folder
 from copilog.derive import ends_of, is_counted
 from copilog.derive.counting import is_branched
 from copilog.errors import CopilogError, UsageError
@@ -276,22 +274,12 @@ def _write_dataset(reading: Reading, kind: Format, folder: Path, making: Making)
     if folder.exists() and not FolderIndex.may_replace(folder, kind):
         raise UsageError(f"{folder}: has files that copilog did not write; name a new folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = folder.with_name(f".{folder.name}.{secrets.token_hex(6)}.part")
-    draft.mkdir(mode=0o700)
-    try:
+    with atomic_folder(folder) as draft:
         paths = kind.write_folder(reading.all(kind, making), draft, making)
         if not paths:
             raise _nothing(kind, folder, reading)
         index = FolderIndex.read(draft)
         index.add(kind, {}, reading.entries, making)
-        replaced = draft.with_suffix(".old")
-        if folder.exists():
-            folder.rename(replaced)
-        draft.rename(folder)
-        shutil.rmtree(replaced, ignore_errors=True)
-    except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise
     return [folder / path.relative_to(draft) for path in paths]
 
 

@@ -16,16 +16,13 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from copilog.errors import CopilogError, UsageError
 
-try:
-    import fcntl
-except ImportError:  # Windows, which removes no file that is open
-    fcntl = None  # type: ignore[assignment]
-
+fcntl: Any = None if os.name == "nt" else import_module("fcntl")  # Windows removes no file that is open
 DRAFT, REPLACED = ".part", ".old"  # endings of what is being written, and of a folder that is being replaced
 _TOKEN = 6  # random bytes in the name of a draft
 _NEW_SECONDS = 5.0  # a draft that is as new as this may not be locked yet

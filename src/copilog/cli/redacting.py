@@ -70,6 +70,13 @@ def redactor_for(settings: Settings, redact: bool | None, archive: Path | None =
     return Redactor(private_in(settings), keeps=decisions_for(archive).keeps)
 
 
+def own_archive(settings: Settings) -> Path | None:
+    """Return the path of the user's archive; None if a temporary one is used."""
+    from copilog.store.database import archive_path
+
+    return None if settings.reads_disk() else archive_path(settings.archive)
+
+
 def decisions_for(archive: Path | None) -> Decisions:
     """Return what the user decided for an archive; none for a temporary one."""
     from copilog.redaction.decisions import Decisions, decisions_path

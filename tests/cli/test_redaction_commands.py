@@ -281,8 +281,9 @@ def test_decisions_are_remembered_without_the_secret(tmp_path: Path) -> None:
 def test_stopping_the_review_remembers_nothing(tmp_path: Path) -> None:
     left, _, error = reviewed(tmp_path / "archive.db", "k\nq\n")
 
-    assert (left, isinstance(error, SystemExit)) == ("", True)
+    assert (left, isinstance(error, redacting.Stopped)) == ("", True)
     assert list(tmp_path.glob("*.redaction.json")) == []
+    assert "nothing was written, and no decision was remembered" in str(error)
 
 
 def test_several_processes_redact_as_one_does(home: Home) -> None:

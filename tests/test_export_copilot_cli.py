@@ -160,7 +160,7 @@ def test_a_denied_call_and_one_without_a_result_say_so() -> None:
     assert refused(records) == []
     errors = [record["error"]["message"] for record in records if record["type"] == "tool-result"]
     assert errors == ["The user said no", "no result was recorded"]
-    assert ("results that were not recorded", 2, 1) in [tuple(each) for each in making.left_out]
+    assert ("results that were not recorded", 2, 1) in [each[:3] for each in making.left_out]
 
 
 def test_attachments_are_named_in_the_prompt() -> None:

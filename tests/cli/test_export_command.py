@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,7 +39,7 @@ def test_one_conversation_goes_to_a_file_named_after_it() -> None:
     (path,) = Path().iterdir()
     assert outcome.code == 0, outcome.err
     assert outcome.out == ""
-    assert outcome.err == f"{path}: 1 conversation\n"
+    assert outcome.err.startswith(f"{path}: 1 conversation\n")
     assert path.name.endswith("-tide-parser.html")
     page = path.read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
@@ -62,14 +65,14 @@ def test_exported_files_are_readable_only_by_the_user() -> None:
 
 def test_a_selection_goes_to_one_file_or_to_a_file_each() -> None:
     outcome = run("export", "--since", "2020-01-01", "-o", "all.html")
-    assert outcome.err == "all.html: 2 conversations\n"
+    assert outcome.err.startswith("all.html: 2 conversations\n")
     page = Path("all.html").read_text(encoding="utf-8")
     assert QUESTION in page
     assert "Plan the beds" in page
     assert 'href="#c2"' in page
 
     outcome = run("export", "--since", "2020-01-01", "--format", "markdown", "-o", "notes/")
-    assert outcome.err == "notes: 2 conversations\n"
+    assert outcome.err.startswith("notes: 2 conversations\n")
     assert sorted(path.name[11:] for path in Path("notes").glob("20*")) == ["garden.md", "tide-parser.md"]
 
     outcome = run("export", "-w", "garden", "--format", "markdown", "-o", "-")
@@ -124,3 +127,43 @@ def test_a_dataset_goes_to_a_folder() -> None:
     assert outcome.code == 0, outcome.err
     assert outcome.json["folder"] == "conversations-parquet"
     assert Path("conversations-parquet", "README.md") in [Path(file) for file in outcome.json["files"]]
+
+
+# --- a full disk ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_standard_output_is_reported_with_what_to_do() -> None:
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "copilog", "export", "--all", "-f", "json", "-o", "-"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 1
+    message = done.stderr.decode()
+    assert "standard output: cannot be written: No space left on device (make room there, and repeat" in message
+    assert "Exception" not in message
+
+
+@pytest.mark.parametrize("kind", ["vscode", "parquet"])
+def test_a_full_disk_leaves_the_folder_as_it_was(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("export", "--all", "-f", kind, "-o", "sessions")
+    before = sorted(path.name for path in Path("sessions").rglob("*"))
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("copilog.exports.vscode_session._write", fail)
+    monkeypatch.setattr("copilog.exports.parquet._Files._write", fail)
+    outcome = run("export", "--all", "-f", kind, "-o", "sessions")
+    assert outcome.code == 1
+    assert "sessions: cannot be written: No space left on device (make room there" in outcome.err
+    assert sorted(path.name for path in Path("sessions").rglob("*")) == before
+    assert [path.name for path in Path().iterdir()] == ["sessions"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of Windows are others")
+def test_a_note_says_that_a_replaced_file_can_be_read_by_others() -> None:
+    Path("tide.md").touch()
+    Path("tide.md").chmod(0o644)
+    outcome = run("export", "11111111", "-f", "markdown", "-o", "tide.md")
+    assert stat.S_IMODE(Path("tide.md").stat().st_mode) == 0o644
+    assert "it can be read by others: a file that is replaced keeps its permissions" in outcome.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 import zipfile
 from pathlib import Path
@@ -184,6 +185,31 @@ def test_answers_to_agents_are_redacted() -> None:
     assert "redacted-user-" in listed
 
 
+def test_a_graph_is_redacted_where_the_config_says_so(redacting_config: Path, tmp_path: Path) -> None:
+    drawn, plain = tmp_path / "agents.json", tmp_path / "plain.json"
+    ended = run("graph", "-o", drawn, "-w", "garden")
+    run("graph", "-o", plain, "--no-redact", "-w", "garden")
+
+    assert ended.code == 0, ended.err
+    assert "redaction: " in ended.err
+    assert json.loads(drawn.read_text()).keys() == json.loads(plain.read_text()).keys()
+
+
+def test_an_id_with_a_placeholder_can_be_used_in_the_next_question(home: Home) -> None:
+    home.add(home.workspace(3, "/home/annika/tides"), session("ana.petrov@firm.de", "Draw the tides"))
+    run("scan")
+
+    async def ask() -> tuple[str, str]:
+        async with Client(build_server(archive_path(), None, Redactor())) as client:
+            listed = str(await client.call_tool("list_conversations", {}))
+            (found,) = set(re.findall(r"vscode:redacted-[0-9a-f]{8}@example\.invalid", listed))
+            return listed, str(await client.call_tool("read_conversation", {"id": found}))
+
+    listed, window = anyio.run(ask)
+    assert "ana.petrov" not in listed + window
+    assert "Draw the tides" in window
+
+
 def test_nothing_is_written_if_something_cannot_be_scanned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def broken(*_: object) -> list[Any]:
         raise ValueError("in a detector")
@@ -255,8 +281,9 @@ def test_decisions_are_remembered_without_the_secret(tmp_path: Path) -> None:
 def test_stopping_the_review_remembers_nothing(tmp_path: Path) -> None:
     left, _, error = reviewed(tmp_path / "archive.db", "k\nq\n")
 
-    assert (left, isinstance(error, SystemExit)) == ("", True)
+    assert (left, isinstance(error, redacting.Stopped)) == ("", True)
     assert list(tmp_path.glob("*.redaction.json")) == []
+    assert "nothing was written, and no decision was remembered" in str(error)
 
 
 def test_several_processes_redact_as_one_does(home: Home) -> None:

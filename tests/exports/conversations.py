@@ -85,8 +85,9 @@ def exported(conversations: list[Conversation], name: str, path: Path, **options
     return write(chosen_of(conversations), format_of(name), path, making)
 
 
-def left_out_of(done: Exported) -> dict[str, int]:
-    return {each.what: each.number for each in done.left_out}
+def left_out_of(done: Exported, *, with_details: bool = False) -> dict[str, int]:
+    """Return what the list says is not in the files; single fields of what is in them only if asked for."""
+    return {each.what: each.number for each in done.left_out if with_details or not each.details}
 
 
 def at(minute: int) -> datetime:

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from copilog.model import Conversation, Message, ToolResult
+from copilog.model import Conversation, Message, Text, ToolResult
 from copilog.redaction import NotRedacted, Redactor, find
 from tests.redaction.seeds import generator
 from tests.redaction.shapes import TOKENS
@@ -223,3 +223,87 @@ def test_a_message_names_the_conversation_that_could_not_be_scanned() -> None:
     conversation = Conversation(id="vscode:1", source="vscode-session", extra={"deep": value})
     with pytest.raises(NotRedacted, match=r"^vscode:1: .* nested too deeply .* nothing was written$"):
         Redactor().value(conversation)
+
+
+# --- what only its surroundings show --------------------------------------------------------------------------------
+
+
+CALLS = [
+    'server.login("ana", "{}")',
+    "smtp.login('ana@example.com', '{}')",
+    'requests.get(url, auth=HTTPBasicAuth("ana", "{}"))',
+    'client.authenticate(user="ana", password="{}")',
+    'new NetworkCredential("ana", "{}")',
+    'auth.sign_in("ana", "{}")',
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_password_that_a_call_gets_beside_a_user_is_found(call: str) -> None:
+    secret = random(LETTERS, 5) + random(LETTERS.upper(), 3) + random("23456789", 3)
+    text = call.format(secret)
+    for _ in range(3):
+        assert secret not in Redactor().text(text)
+        text = json.dumps({"inner": text})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'login("ana", "main page")',
+        'cy.login("ana", "password")',
+        'authenticate("basic", "Bearer")',
+        'self.client.login("username", "user")',
+        'sign_in("ana", redirect_to)',
+        'oauth("github", "read_users")',
+    ],
+)
+def test_other_arguments_of_such_calls_stay(text: str) -> None:
+    assert Redactor().text(text) == text
+
+
+@pytest.mark.parametrize("shape", ['API_KEY="{}"', "ACCESS_TOKEN={}", '"clientSecret": "{}"'])
+@pytest.mark.parametrize("alphabet", [LETTERS, LETTERS + LETTERS.upper()])
+def test_random_letters_without_digits_under_a_telling_name_are_found(shape: str, alphabet: str) -> None:
+    secrets = [random(alphabet, 32) for _ in range(100)]
+    assert sum(secret not in Redactor().text(shape.format(secret)) for secret in secrets) >= 90
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'API_KEY="environmentVariableName"',
+        'apiKey: "configurationservicename"',
+        "ACCESS_TOKEN=authenticationprovider",
+        'clientSecret = "getClientSecretFromKeyVault"',
+        'token: "abstractsyntaxtreevisitor"',
+        'secret_key = "internationalization"',
+    ],
+)
+def test_words_under_a_telling_name_stay(text: str) -> None:
+    assert Redactor().text(text) == text
+
+
+@pytest.mark.parametrize("end", ["", "…", "..."])
+def test_an_address_that_a_title_cuts_off_is_replaced_if_it_is_complete_elsewhere(end: str) -> None:
+    address = f"{user_name()}@{random(LETTERS, 9)}.com"
+    for length in range(6, len(address)):
+        whole = Conversation(
+            id="vscode:1",
+            source="vscode-session",
+            title=f"Write to {address[:length]}{end}",
+            messages=[Message(role="user", turn=0, parts=[Text(text=f"Write to {address} today")])],
+        )
+        made = Redactor().value(whole)
+        assert address[:6] not in (made.title or "")
+        assert (made.title or "").startswith("Write to redacted-")
+
+
+def test_the_end_of_a_title_that_begins_like_a_secret_by_accident_stays() -> None:
+    whole = Conversation(
+        id="vscode:1",
+        source="vscode-session",
+        title="Write to ana",
+        messages=[Message(role="user", turn=0, parts=[Text(text="Write to ana.petrov@example.com today")])],
+    )
+    assert Redactor().value(whole).title == "Write to ana"

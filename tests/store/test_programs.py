@@ -115,3 +115,12 @@ def test_any_text_gives_short_program_names() -> None:
     for _ in range(3_000):
         command = "".join(dice.choice("\"'$()|&;<>\\ \n\t@#=-{}`[]^%~agit EOFé\0") for _ in range(dice.randint(0, 60)))
         assert all(0 < len(name) <= MOST_LETTERS for name in programs_of(command))
+
+
+@pytest.mark.parametrize(
+    "end", ["\n-----END RSA PRIVATE KEY-----", "\n-----END RSA PRIVATE KEY----- > key.pem && ls", ""]
+)
+def test_lines_of_a_key_that_nobody_quoted_are_no_programs(end: str) -> None:
+    lines = ["".join(random.choice("abcdefghiJKLMNOPQ0123456789+/") for _ in range(64)) for _ in range(12)]
+    command = "\n".join(["git add key.pem; export KEY=-----BEGIN RSA PRIVATE KEY-----", *lines]) + end
+    assert set(programs_of(command)) <= {"git add", "ls"}

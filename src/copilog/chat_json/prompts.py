@@ -122,10 +122,22 @@ def variables_json(parts: Sequence[AnyPart], left_out: Counter[str], *, is_own: 
     made: list[Any] = []
     for part in parts:
         if isinstance(part, Attachment) and not (is_own and part.native in OF_RECORDS):
-            made.append(_own_variable(part) if is_own else _variable(part, left_out))
+            variable = _own_variable(part) if is_own else _variable(part, left_out)
+            made.append(variable)
+            if is_own and part.text is not None:
+                left_out["texts of attachments"] += not _has_text(variable, part.text)
         elif isinstance(part, Unknown) and part.type.startswith("variable:"):
             made.append(part.raw)
     return made
+
+
+def _has_text(value: Any, text: str) -> bool:
+    """Return whether a value contains a text, or is what it says as JSON."""
+    if isinstance(value, str):
+        return text in value
+    if isinstance(value, dict):
+        return any(_has_text(each, text) for each in value.values()) or value == value_of_text(text)
+    return isinstance(value, list) and (any(_has_text(each, text) for each in value) or value == value_of_text(text))
 
 
 def _own_variable(part: Attachment) -> Json:

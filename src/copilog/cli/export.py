@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -213,9 +215,28 @@ def _print(chosen: Chosen, kind: Format, making: Making) -> Exported:
 
     reading = Reading(chosen)
     for piece in pieces_of(reading, kind, making):
-        sys.stdout.buffer.write(piece)
-    sys.stdout.buffer.flush()
+        _send(piece)
+    _send(b"")
     return Exported([], None, reading.count, list(making.left_out), reading.failed)
+
+
+def _send(piece: bytes) -> None:
+    """Print a piece of a file; without one, all that waits to be printed."""
+    from copilog.atomic_files import CannotWrite, reason_of
+
+    try:
+        if piece:
+            sys.stdout.buffer.write(piece)
+        else:
+            sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        with suppress(OSError, ValueError):  # what waits would be tried again at the end of the program
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise CannotWrite(
+            f"standard output: cannot be written: {reason_of(error)}; what was printed before is not complete"
+        ) from None
 
 
 def _print_summary(exported: Exported) -> None:
@@ -223,6 +244,11 @@ def _print_summary(exported: Exported) -> None:
     words = f"{exported.conversations:,} {plural(exported.conversations, 'conversation')}"
     where = exported.folder if exported.folder and exported.folder != Path() else next(iter(exported.paths), None)
     click.echo(f"{printable(str(where))}: {words}" if where is not None else words, err=True)
+    if readable := sum(map(_can_be_read_by_others, exported.paths)):
+        which = (
+            "it can be read by others" if len(exported.paths) == 1 else f"{readable:,} of them can be read by others"
+        )
+        click.echo(f"{which}: a file that is replaced keeps its permissions", err=True)
     if exported.left_out:
         click.echo("not in what was written:", err=True)
     for left_out in exported.left_out:
@@ -231,6 +257,10 @@ def _print_summary(exported: Exported) -> None:
         click.echo(f"not exported: {printable(conversation_id)}: {printable(reason)}", err=True)
     if len(exported.failed) > MOST_FAILED:
         click.echo(f"not exported: {len(exported.failed) - MOST_FAILED:,} more", err=True)
+
+
+def _can_be_read_by_others(path: Path) -> bool:
+    return os.name != "nt" and stat.S_ISREG(path.stat().st_mode) and bool(path.stat().st_mode & 0o044)
 
 
 def _as_json(exported: Exported) -> dict[str, Any]:

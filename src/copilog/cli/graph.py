@@ -10,6 +10,7 @@ import click
 
 from copilog.cli.archives import reads_archive, searched_archive
 from copilog.cli.common import COUNT, Settings, json_option, one_line, pass_settings, plural
+from copilog.cli.redacting import own_archive, print_replaced, redact_option, redactor_for
 from copilog.cli.selection_options import selects
 from copilog.diagnostics import Report
 from copilog.exports.json_text import json_text
@@ -52,6 +53,7 @@ Examples:
     metavar="N",
     help=f"Draw only the N strongest edges, and what they connect. Default: {MOST_IN_PICTURE} in a picture, else all.",
 )
+@redact_option
 @json_option
 @pass_settings
 @selects
@@ -63,6 +65,7 @@ def command(
     output: Path | None,
     most: int | None,
     selection: Selection,
+    redact: bool | None,
     as_json: bool,
 ) -> int:
     """Draw which agents use which sub-agents, tools, MCP servers and skills.
@@ -80,8 +83,11 @@ def command(
         chosen = choose(archive, selection)
         whole = graph(chosen, definitions_for(settings, chosen))
     kept = strongest(whole, most or (MOST_IN_PICTURE if form == "svg" else None))
-    _write(_written(kept, form), output)
+    redactor = redactor_for(settings, redact, own_archive(settings))
+    _write(_written(kept if redactor is None else redactor.value(kept), form), output)
     click.echo(_summary_line(whole, kept), err=True)
+    if redactor is not None:
+        print_replaced(redactor.counts)
     return 0
 
 

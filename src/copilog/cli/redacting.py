@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from copilog.cli.common import Function, Settings, plural
+from copilog.errors import CopilogError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from copilog.store.archive import Archive
 
 TOGETHER = 8  # conversations that a process gets at once
+
+
+class Stopped(CopilogError):  # noqa: N818 - it is what the user chose
+    """The user stopped a review."""
 
 
 def redact_option(function: Function) -> Function:
@@ -68,6 +73,13 @@ def redactor_for(settings: Settings, redact: bool | None, archive: Path | None =
     from copilog.redaction import Redactor
 
     return Redactor(private_in(settings), keeps=decisions_for(archive).keeps)
+
+
+def own_archive(settings: Settings) -> Path | None:
+    """Return the path of the user's archive; None if a temporary one is used."""
+    from copilog.store.database import archive_path
+
+    return None if settings.reads_disk() else archive_path(settings.archive)
 
 
 def decisions_for(archive: Path | None) -> Decisions:
@@ -128,7 +140,7 @@ def print_replaced(counts: Counter[str]) -> None:
 def review(settings: Settings, conversations: Iterable[Conversation], archive: Path | None) -> Redactor:
     """Show each secret that was not decided about, ask what to do with it, and return what redacts accordingly.
 
-    The decisions are remembered beside the archive, once all are made. If the user stops, `click.Abort` is raised, and
+    The decisions are remembered beside the archive, once all are made. If the user stops, `Stopped` is raised, and
     nothing is remembered.
     """
     from copilog.redaction import Redactor
@@ -184,5 +196,5 @@ def _answer(kind: str) -> str:
         err=True,
     )
     if answer == "q":
-        raise click.Abort
+        raise Stopped("stopped: nothing was written, and no decision was remembered")
     return str(answer)

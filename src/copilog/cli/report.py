@@ -13,7 +13,7 @@ import click
 
 from copilog.cli.archives import reads_archive, searched_archive
 from copilog.cli.common import COUNT, Settings, json_option, pass_settings, plural
-from copilog.cli.redacting import print_replaced, redact_option, redactor_for
+from copilog.cli.redacting import own_archive, print_replaced, redact_option, redactor_for
 from copilog.cli.selection_options import selects
 from copilog.diagnostics import Report
 from copilog.store.selection import FLAGS, NAME_FIELDS
@@ -85,7 +85,7 @@ def command(
     if as_json and output == Path("-"):
         raise click.UsageError("--json and the page cannot both go to standard output; name a file with -o")
     stats = _measured(settings, selection, limit, anonymous)
-    redactor = redactor_for(settings, redact, _own_archive(settings))
+    redactor = redactor_for(settings, redact, own_archive(settings))
     choices = _choices(selection, anonymous)
     if redactor is not None:
         stats, choices = redactor.value(stats), redactor.value(choices)
@@ -115,13 +115,6 @@ def _measured(settings: Settings, selection: Selection, limit: int, is_anonymous
     from copilog.analysis.anonymity import anonymous
 
     return anonymous(stats)
-
-
-def _own_archive(settings: Settings) -> Path | None:
-    """Return the path of the user's archive; None if a temporary one is used."""
-    from copilog.store.database import archive_path
-
-    return None if settings.reads_disk() else archive_path(settings.archive)
 
 
 def _page(stats: Stats, choices: list[tuple[str, str]], title: str | None, is_anonymous: bool) -> str:

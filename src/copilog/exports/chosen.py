@@ -5,13 +5,13 @@ Redacted ones wait in a temporary file without a name: nothing is written before
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, NamedTuple
 
 import msgspec
 
+from copilog.atomic_files import temporary_file
 from copilog.derive.estimating import DEFAULTS, Calibration
 from copilog.exports.index import Added, Entry, entry, entry_of
 from copilog.model import Conversation
@@ -65,7 +65,7 @@ def redacted(chosen: Chosen, redactor: Redactor | None) -> Iterator[Chosen]:
 @contextmanager
 def held(chosen: Chosen, conversations: Iterable[Conversation], redactor: Redactor) -> Iterator[Chosen]:
     """Keep the chosen conversations, redacted, in a temporary file, and return them as what is to be written."""
-    with tempfile.TemporaryFile(prefix="copilog-") as file:
+    with temporary_file() as file:
         holder = _Holder(file)
         entries = [
             holder.add(conversation)._replace(added=redactor.value(each.added))

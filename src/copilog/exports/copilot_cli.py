@@ -150,7 +150,9 @@ class _Writer:
 
     def _attachments(self, message: Message) -> Iterator[str]:
         for part in message.parts:
-            if isinstance(part, Attachment) and part.is_sent and not part.is_automatic:
+            if isinstance(part, Attachment) and not (part.is_sent and not part.is_automatic):
+                self.left_out["attachments that were switched off, or added by the program"] += 1
+            elif isinstance(part, Attachment):
                 place = part.place.path or part.place.uri if part.place is not None else None
                 self.left_out["contents of attachments (their names are there)"] += 1
                 yield f"[Attached {part.type}: {place or part.name or part.id or 'without a name'}]"

@@ -10,8 +10,6 @@ that a later export into it replaces the files that it wrote itself, and no othe
 
 from __future__ import annotations
 
-import secrets
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,11 +17,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from copilog.atomic_files import atomic_file
+from copilog.atomic_files import atomic_file, atomic_folder
 from copilog.derive import ends_of, is_counted
 from copilog.derive.counting import is_branched
 from copilog.errors import CopilogError, UsageError
 from copilog.exports.chosen import Chosen, chosen_in, chosen_of, redacted
+from copilog.exports.details import count_details
 from copilog.exports.file_names import name_of, numbered
 from copilog.exports.folder_index import FolderIndex
 from copilog.exports.formats import NAMES, Format, Making, format_named, options_for
@@ -34,6 +33,8 @@ from copilog.redaction import Redactor
 from copilog.store.archive import Archive
 from copilog.store.selection import Selection
 from copilog.version import __version__
+
+NOTHING_CARRIED = "conversations with nothing that this format carries"
 
 
 class NothingToWrite(CopilogError):  # noqa: N818 - it is news about the conversations
@@ -139,7 +140,32 @@ def pieces_of(reading: Reading, kind: Format, making: Making) -> Iterator[bytes]
     conversations = reading.all(kind, making)
     if kind.shape == "single":
         conversations = _trunk_of(conversations, making)
+    if kind.shape == "lines":
+        return _counting_empty(conversations, kind, reading.entries, making)
     return _encoded(kind.pieces(conversations, reading.entries, making))
+
+
+def _counting_empty(
+    conversations: Iterator[Conversation], kind: Format, entries: Sequence[Entry], making: Making
+) -> Iterator[bytes]:
+    """Yield the lines of all conversations, and count those of which there is none."""
+    last: list[tuple[str, int]] = []  # the conversation that is being written, and how many pieces there were before
+    written = 0
+
+    def check() -> None:
+        if last and last[0][1] == written:
+            making.left_out.add(last[0][0], NOTHING_CARRIED)
+
+    def watched() -> Iterator[Conversation]:
+        for conversation in conversations:
+            check()
+            last[:] = [(conversation.id, written)]
+            yield conversation
+
+    for piece in _encoded(kind.pieces(watched(), entries, making)):
+        written += 1
+        yield piece
+    check()
 
 
 def free_path(folder: Path, name: str, taken: Iterable[str] = ()) -> Path:
@@ -192,14 +218,18 @@ def _write_each(reading: Reading, kind: Format, folder: Path, making: Making, is
                 if _write_file(path, _encoded(kind.pieces([end], [line], making))):
                     paths.append(path)
                 else:
-                    making.left_out.add(each.id, "conversations with nothing that this format carries")
+                    making.left_out.add(each.id, NOTHING_CARRIED)
     if not paths:
         raise _nothing(kind, folder, reading)
     return [*paths, *index.finish(kind, making)] if is_indexed else paths
 
 
 def _ends(conversation: Conversation, kind: Format, making: Making) -> list[Conversation]:
-    """Return what a format can carry: one conversation, or of a branched one a conversation for each end."""
+    """Return what a format can carry: one conversation, or of a branched one a conversation for each end.
+
+    What it does not carry of the conversation is counted.
+    """
+    count_details(conversation, kind.name, making.left_out)
     if not (kind.is_linear and is_branched(conversation)):
         return [conversation]
     uncounted = sum(not is_counted(turn) for turn in conversation.turns)
@@ -244,22 +274,12 @@ def _write_dataset(reading: Reading, kind: Format, folder: Path, making: Making)
     if folder.exists() and not FolderIndex.may_replace(folder, kind):
         raise UsageError(f"{folder}: has files that copilog did not write; name a new folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = folder.with_name(f".{folder.name}.{secrets.token_hex(6)}.part")
-    draft.mkdir(mode=0o700)
-    try:
+    with atomic_folder(folder) as draft:
         paths = kind.write_folder(reading.all(kind, making), draft, making)
         if not paths:
             raise _nothing(kind, folder, reading)
         index = FolderIndex.read(draft)
         index.add(kind, {}, reading.entries, making)
-        replaced = draft.with_suffix(".old")
-        if folder.exists():
-            folder.rename(replaced)
-        draft.rename(folder)
-        shutil.rmtree(replaced, ignore_errors=True)
-    except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise
     return [folder / path.relative_to(draft) for path in paths]
 
 

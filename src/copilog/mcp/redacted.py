@@ -9,6 +9,7 @@ from typing import TypeVar
 from copilog.mcp.answers import Answer, SearchAnswer
 from copilog.model import Conversation
 from copilog.redaction import Redactor, leaves_in, places_in_value
+from copilog.redaction.scanning import PLACEHOLDER
 from copilog.store.archive import Archive
 
 Given = TypeVar("Given", bound=Answer)
@@ -27,6 +28,15 @@ class RedactedArchive(Archive):
 
     def get(self, wanted: str) -> Conversation:
         return self.redactor.value(super().get(wanted))
+
+    def find_id(self, wanted: str) -> str:
+        """Resolve an id; also one that answers have with placeholders in it."""
+        if PLACEHOLDER.search(wanted) is None:
+            return super().find_id(wanted)
+        for summary in self.list():
+            if self.redactor.text(summary.id) == wanted:
+                return summary.id
+        return super().find_id(wanted)
 
     def recorded(self, wanted: str) -> Conversation:
         """Return a conversation as it was recorded."""

@@ -87,6 +87,24 @@ _SHORT_OPTIONS = (  # what announces it, and the option from there on
     (" pass:", re.compile(r" pass:(?P<value>[^\s'\"\\\x00]{6,200})")),
     ("configure set ", re.compile(r"configure set \S*(?:secret|token)\S* ['\"]?(?P<value>[^\s'\"\\\x00]{16,2000})")),
 )
+# A function that logs in, and the password among its arguments: login("ana", "...").
+_GIVEN = r"[ \t\r\n]{0,8}(?:\w{1,30}[ \t]?=[ \t]?)?"  # before an argument: its name
+_CALL = re.compile(
+    rf"(?:log_?in|sign_?in|auth|authenticate|authentication|credentials?)\({_GIVEN}(?P<quote>\\*[\"'`])"
+    rf"[^\"'`\r\n\\\x00]{{1,100}}(?P=quote),{_GIVEN}(?P=quote)(?P<value>[^\"'`\r\n\\\x00]{{4,200}})(?P=quote)",
+    re.IGNORECASE,
+)
+_CALLED = (
+    "ogin(",
+    "og_in(",
+    "ign_in(",
+    "ignIn(",
+    "uth(",
+    "uthenticate(",
+    "uthentication(",
+    "redentials(",
+    "redential(",
+)
 _WEAK = frozenset({
     "password", "passwd", "pass", "pwd", "secret", "user", "username", "token", "foo", "bar", "test", "x",
     "xxx", "xxxx", "example", "changeme", "postgres", "root", "admin",
@@ -103,6 +121,7 @@ def by_context(text: str) -> Iterator[Finding]:
     yield from _signatures(text)
     yield from _options(text)
     yield from _fields(text)
+    yield from _called(text)
     yield from _beside_key_ids(text)
 
 
@@ -287,6 +306,20 @@ def _fields(text: str) -> Iterator[Finding]:
             match = _GO_ADDRESS.search(text[max(0, at - 170) : at])
             if match is not None:
                 yield from _field(at - len(match["value"]), at, text)
+            at = text.find(hint, at + len(hint))
+
+
+def _called(text: str) -> Iterator[Finding]:
+    """Yield passwords that a function gets beside the name of a user."""
+    for hint in _CALLED:
+        at = text.find(hint)
+        while at >= 0:
+            match = _CALL.search(text, max(0, at - 12), at + 400)
+            if match is not None and match.start() <= at + len(hint):
+                value = match["value"]
+                is_known = can_be_password(value, is_quoted=True) or can_be_token(value)
+                if is_known and " " not in value and not is_standin(value) and value.lower() not in _WEAK:
+                    yield Finding(*match.span("value"), "password", value, "argument of a call that logs in")
             at = text.find(hint, at + len(hint))
 
 

@@ -26,6 +26,9 @@ _CHUNK = 100  # characters; texts that are all shorter are pieces of an output
 _REACH = 4_000  # characters of the neighbours of a border that are scanned together
 _CLOSED_KEY = re.compile(r"-----END|Private-(?:MAC|Hash): ?[0-9a-f]{20}")
 _LINE_ENDS = re.compile(r"\\+[rn]|\s")
+_LONGEST_TITLE = 400  # characters of texts that may have been cut for a list
+_SHORTEST_BEGINNING = 6  # characters of a secret at the end of a text that was cut
+_CUT_MARKS = "…. \n"
 _UNFINISHED = re.compile(r"(?:[=:]|earer|asic)\s*\Z")  # what follows is the value
 
 
@@ -188,12 +191,39 @@ def places_in_leaves(leaves: Sequence[Leaf], private: Private) -> list[Place]:
             if not leaf.is_binary or _counts_in_binary(finding)
         ]
     places = _with_cut_ones(leaves, places, private)
+    places += _beginnings(leaves, places)
     return sorted(places, key=lambda place: (place.leaf, place.finding.start))
 
 
 def _counts_in_binary(finding: Finding) -> bool:
     """Return whether a finding among bytes is no accident."""
     return finding.confidence == "certain" or (finding.evidence.startswith("shape") and len(finding.secret) >= 32)
+
+
+def _beginnings(leaves: Sequence[Leaf], places: Sequence[Place]) -> Iterator[Place]:
+    """Yield beginnings of what was found elsewhere, at the ends of short texts such as titles, which are cut."""
+    known: dict[str, Finding] = {}
+    for place in places:
+        if not place.rest and not place.finding.inner and len(place.finding.secret) > _SHORTEST_BEGINNING:
+            known.setdefault(place.finding.secret, place.finding)
+    starts: dict[str, list[str]] = {}
+    for secret in known:
+        starts.setdefault(secret[:_SHORTEST_BEGINNING], []).append(secret)
+    found = {(place.leaf, place.finding.end) for place in places}
+    for number, leaf in enumerate(leaves if starts else ()):
+        text = leaf.text.rstrip(_CUT_MARKS)
+        if len(leaf.text) > _LONGEST_TITLE or leaf.is_binary or (number, len(text)) in found:
+            continue
+        for at in range(max(0, len(text) - _LONGEST_TITLE), len(text) - _SHORTEST_BEGINNING + 1):
+            cut = next(
+                (each for each in starts.get(text[at : at + _SHORTEST_BEGINNING], ()) if each.startswith(text[at:])), ""
+            )
+            if cut and cut != text[at:]:
+                evidence = "beginning of what is complete elsewhere"
+                yield Place(
+                    number, known[cut]._replace(start=at, end=len(text), evidence=evidence, confidence="possible")
+                )
+                break
 
 
 # --- findings that are cut by a border ------------------------------------------------------------------------------

@@ -40,6 +40,19 @@ _PATHLIKE = re.compile(r"(?:\.{0,2}/)?(?:[\w.@-]+/){2,}[\w.@-]*\.[a-z]{1,5}|[\w-
 _WEAK_PASSWORD = re.compile("[a-z]{6,30}[0-9]{0,4}|[A-Z][a-z]{5,30}[0-9]{1,4}")
 _PLACEHOLDER = re.compile(r"redacted-[a-z0-9-]+-[0-9a-f]{8}")
 
+# The most frequent pairs of letters in English text and in names of programs.
+_USUAL_PAIRS = frozenset(
+    re.findall(
+        "..",
+        "thheineranreonatenndtiesorteofedisitalarsttontngsehaasouiolevecomedehiriroicneearacelichllbemasiomur"
+        "caeltalansdifohopeecprnoctusacotiltrlyncetutsssorsunlowageiewheewiemadolrtpowenaulnitsmoowpaimmiaish"
+        "irsuidosiviaamficivipligtuevldrympfeblab",
+    )
+)
+# Of the pairs of random letters 0.18 are usual, of words most: with 0.4, 98 of 100 random texts are found, and 1 of 100
+# of the long words of Python libraries is taken for one.
+_LEAST_USUAL = 0.4
+
 SHORTEST_PASSWORD, SHORTEST_TOKEN = 6, 12
 USUAL_TOKEN = 16  # characters; shorter ones need several digits
 
@@ -85,14 +98,25 @@ def can_be_token(value: str) -> bool:
     """Return whether a text is random enough to be the token or key that a name announces."""
     if not SHORTEST_TOKEN <= len(value) <= 2000 or is_standin(value) or not _RANDOM.fullmatch(value):
         return False
-    if _PATHLIKE.fullmatch(value) or _IDENTIFIER.fullmatch(value):
+    if _PATHLIKE.fullmatch(value) or (_IDENTIFIER.fullmatch(value) and not is_unspeakable(value)):
         return False
     digits = sum(map(str.isdigit, value))
+    if not digits and is_unspeakable(value):
+        return True
     if len(value) < USUAL_TOKEN:
         return 3 <= digits < len(value) and value.isalnum() and entropy(value) >= 3.0
     if digits == len(value) or (not digits and entropy(value) < 4.2):
         return False
     return entropy(value) >= (2.8 if len(value) < 24 else 3.1)
+
+
+def is_unspeakable(value: str) -> bool:
+    """Return whether letters are random, and no words: few of their pairs are usual ones."""
+    if len(value) < USUAL_TOKEN or not value.isascii() or not value.isalpha():
+        return False
+    plain = value.lower()
+    usual = sum(plain[at : at + 2] in _USUAL_PAIRS for at in range(len(plain) - 1))
+    return usual < _LEAST_USUAL * (len(plain) - 1) and len(set(plain)) >= 8
 
 
 def is_standin(value: str) -> bool:
@@ -109,6 +133,8 @@ def is_standin(value: str) -> bool:
             or value[1:].replace("_", "").isalpha()
         )
     rest = value[found.end() :]
+    if is_unspeakable(rest):
+        return False
     return not rest or not (len(rest) >= 8 and any(map(str.isdigit, rest)) and entropy(rest) > 2.8)
 
 

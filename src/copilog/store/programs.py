@@ -131,12 +131,20 @@ _ENDINGS = (".exe", ".cmd", ".bat", ".com")
 _OPTION = re.compile(r"[-+]|\w+=|\d[\d.]*[smhd]?$")
 
 
+_ARMOR = re.compile(r"-----BEGIN [A-Z0-9 ]{2,60}-----.*?(?:-----END [A-Z0-9 ]{2,60}-----|\Z)", re.DOTALL)
+
+
 def programs_of(command: str) -> list[str]:
     """Return the programs of a command, each once, in their order: `["git commit", "pytest"]`."""
     found: dict[str, bool] = {}
-    _collect(command[:MOST_CHARACTERS], found, 0)
+    _collect(_without_armor(command[:MOST_CHARACTERS]), found, 0)
     main = [name for name, is_secondary in found.items() if not is_secondary]
     return (main or list(found)[-1:])[:MOST_PROGRAMS]
+
+
+def _without_armor(command: str) -> str:
+    """Return a command without the lines of keys and certificates, which are no commands if nobody quoted them."""
+    return _ARMOR.sub("KEY", command) if "-----BEGIN " in command else command
 
 
 def _collect(command: str, found: dict[str, bool], depth: int) -> None:

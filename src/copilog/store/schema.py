@@ -17,7 +17,7 @@ DETAIL_TABLES = (
     "queued_prompt", "estimate_sample", "command", "file_touch",
 )  # fmt: skip
 # Version of the rows that `entries` makes. Rows of an earlier version are rebuilt from the document.
-ROWS_VERSION = 19
+ROWS_VERSION = 20
 # SQL for how a turn ends that was not answered.
 UNANSWERED = "('failed', 'cancelled')"
 UNNAMED = "(unnamed)"  # a sub-agent without a name

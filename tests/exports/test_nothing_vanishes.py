@@ -1,0 +1,173 @@
+"""Whatever a conversation has is in an exported file, or in the list of what the format does not carry."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from copilog.derive import superseded_indexes
+from copilog.exports.details import accounted_by, kind_of
+from copilog.exports.writing import NothingToWrite
+from copilog.model import Conversation, Part
+from tests.exports.carried import FILE, FORMATS, Case, cases, is_quiet, measured, text_of, written
+from tests.exports.conversations import corpus_conversations, exported, format_of, left_out_of, sample_conversations
+
+RECORDS = {"Message", "Turn", "Conversation"}
+# Fields of the values that `Conversation.queued` and `draft` may have; tried as parts of messages.
+PARTS_INSIDE = ("Conversation.queued.message.parts.", "Conversation.draft.attachments.")
+SAME_LOCATION = ".uri"  # is shown by its path
+
+
+@cache
+def all_cases() -> tuple[Case, ...]:
+    return tuple(case for case in cases() if not is_quiet(case.path))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_field_is_in_the_file_or_listed(name: str) -> None:
+    assert [case.path for case in all_cases() if not is_counted_above(case.path, name) and vanishes(case, name)] == []
+
+
+def is_counted_above(path: str, name: str) -> bool:
+    """Return whether a value that the field is in is counted itself."""
+    names = path.split(".")
+    above = (".".join(names[:number]) for number in range(1, len(names)))
+    return any(each not in RECORDS and each not in accounted_by(name).carried for each in above)
+
+
+def vanishes(case: Case, name: str) -> bool:
+    pairs = ([written(name, each, with_details=True) for each in pair] for pair in case.pairs)
+    if case.path.endswith(SAME_LOCATION) or case.path.startswith(PARTS_INSIDE):
+        return False
+    return all(one == other for one, other in pairs)
+
+
+def test_the_measured_fields_are_those_of_the_formats(updates_golden: bool) -> None:
+    found = text_of(measured())
+    if updates_golden:
+        FILE.write_bytes(found)
+    assert msgspec.json.decode(FILE.read_bytes()) == msgspec.json.decode(found)
+
+
+# --- texts of real conversations ----------------------------------------------------------------------------------
+
+SHORTEST = 12
+# Formats whose files are texts of the model, unchanged; pages and VS Code's own forms write them in another form.
+UNCHANGED = ("trajectory", "openai", "sharegpt", "atif", "otlp", "copilot-cli")
+UNDONE_IN_PART = "turns that were undone in part"
+# Lines of the list that say why a text of such a field is not there.
+REASONS = {
+    "Attachment": ("details of attachments", "contents of attachments", "attachments that were switched off"),
+    "Prompt": ("prompts", "system prompts", UNDONE_IN_PART),
+    "Text": (
+        "details of texts",
+        "texts beside tool calls",
+        "prompts without an answer",
+        "messages of sub-agents",
+        "answers before",
+        "tool calls",
+    ),
+    "Notice": ("texts beside tool calls", "prompts without an answer"),
+    "ToolCall": ("messages of sub-agents", "tool calls", "prompts without an answer"),
+    "ToolResult": ("messages of sub-agents", "tool calls", "results of tools", "prompts without an answer"),
+    "Message": ("messages of sub-agents", "details of tool calls"),
+}
+# The same in other words: another field that is written says it.
+SAME = ("Conversation.assistant", "Conversation.workspace", "Message.model", "Turn.model.resolved")
+
+
+@pytest.mark.parametrize("name", UNCHANGED)
+def test_every_text_of_the_sample_is_in_the_file_or_listed(name: str, tmp_path: Path) -> None:
+    assert [*vanished(sample_conversations(), name, tmp_path)] == []
+
+
+@pytest.mark.parametrize("name", UNCHANGED)
+def test_every_text_of_real_conversations_is_in_the_file_or_listed(name: str, tmp_path: Path) -> None:
+    if "COPILOG_CORPUS" not in os.environ:
+        pytest.skip("COPILOG_CORPUS names no folder")
+    whole = corpus_conversations(Path(os.environ["COPILOG_CORPUS"]))
+    assert [*vanished(list(whole), name, tmp_path)] == []
+
+
+def vanished(conversations: list[Conversation], name: str, folder: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield texts that neither the file of their conversation has, nor a line of its list covers."""
+    for number, whole in enumerate(conversations):
+        output = folder / f"{name}-{number}"
+        try:
+            done = exported([whole], name, output)
+        except NothingToWrite:
+            continue
+        listed = left_out_of(done, with_details=True)
+        content = squashed(" ".join(text for path in done.paths for text in texts_in(path, name)))
+        for path, text in texts_of(whole):
+            if is_counted_above(path + ".", name) or is_quiet(path) or path.startswith(SAME):
+                continue
+            reasons = REASONS.get(re.split(r"[.[]", path)[0], ())
+            if squashed(text) not in content and not any(line.startswith(reasons) for line in listed):
+                yield whole.id, path, text[:80]
+
+
+def texts_in(path: Path, name: str) -> Iterator[str]:
+    if path.name == "copilog-export.json":
+        return
+    text = path.read_text("utf-8")
+    for document in [text] if format_of(name).ending.endswith(".json") else text.splitlines():
+        yield from strings_in(json.loads(document))
+
+
+def strings_in(value: Any) -> Iterator[str]:
+    """Yield all texts of decoded JSON, also those of JSON within them."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from (key, *strings_in(inner))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from strings_in(inner)
+    elif isinstance(value, str):
+        inside = decoded(value)
+        yield from [value] if inside is None else strings_in(inside)
+
+
+def decoded(text: str) -> Any:
+    try:
+        found = json.loads(text) if text.lstrip()[:1] in ("{", "[") else None
+    except ValueError:
+        return None
+    return found
+
+
+def texts_of(whole: Conversation) -> Iterator[tuple[str, str]]:
+    """Yield every text of the turns that count, with its field."""
+    superseded = superseded_indexes(whole)
+    values: list[Any] = [msgspec.structs.replace(whole, turns=[], messages=[])]
+    values += [turn for turn in whole.turns if turn.index not in superseded]
+    values += [message for message in whole.messages if message.turn not in superseded]
+    for value in values:
+        for path, text in leaves_of(value, type(value).__name__):
+            if len(squashed(text)) >= SHORTEST:
+                yield path, text
+
+
+def leaves_of(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, msgspec.Struct):
+        if isinstance(value, Part) and path == "Message.parts":
+            path = kind_of(value)
+        for name in value.__struct_fields__:
+            yield from leaves_of(getattr(value, name), f"{path}.{name}")
+    elif isinstance(value, list):
+        for each in value:
+            yield from leaves_of(each, path)
+    elif isinstance(value, dict | str):
+        yield from ((path, text) for text in strings_in(value))
+
+
+def squashed(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text)

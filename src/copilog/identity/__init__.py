@@ -171,7 +171,9 @@ def _united(group: Group, index: int, lead: Conversation, stale: set[int]) -> tu
         is_stale = id(view.conversation) in stale
         was_answered = has_answer(messages)
         is_tied = is_equally_full(first.conversation, view.conversation)
-        messages = unite_messages(messages, view, turn, is_stale=is_stale, is_tied=is_tied)
+        messages = unite_messages(
+            messages, view, turn, is_stale=is_stale, own_source=first.source, is_tied=is_tied
+        )
         if not was_answered and has_answer(messages):
             turn.status = view.turn.status or turn.status
         fill_turn(turn, view.turn, conflicts_of(view.conversation), is_stale=is_stale, is_secondary=view.is_secondary)

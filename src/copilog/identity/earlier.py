@@ -3,7 +3,8 @@
 An archive outlives the files that it was read from. The stored conversation is one more trace:
 
 - a file that was not read this time, or that no longer exists, keeps its turns;
-- a file that was not read this time, and is still there, keeps what it says about the conversation as a whole;
+- a file that was not read this time, and is still there, keeps what it says about the conversation as a whole; if it
+  leads the stored conversation, it leads on unless the present reading is fuller, so that a copy changes nothing;
 - a file that was read again and now lacks a turn is a newer state of the file. Its earlier state is a
   trace of its own, with the role `earlier`.
 """
@@ -20,7 +21,7 @@ from copilog.identity.alignment import align
 from copilog.identity.conflicts import Texts, overruled
 from copilog.identity.field_union import fill_workspace
 from copilog.identity.superseding import emptied_at
-from copilog.identity.traces import BROKEN, EARLIER, TORN, has_turns, name_of, traces_in
+from copilog.identity.traces import BROKEN, EARLIER, TORN, has_turns, name_of, own_name, traces_in
 from copilog.identity.turn_views import View, by_turn, prompts_in
 from copilog.model import Conversation, Message, Provenance, Text, ToolCall, ToolResult, Turn, read_traces
 
@@ -40,20 +41,44 @@ def with_earlier(now: Conversation, before: Conversation, is_gone: Callable[[str
 
     `is_gone` returns whether the file at a path no longer exists.
     """
+    read = {name_of(place) for place in read_traces(now)}
+    places = _provenance_by_name(before)
+    left = [name for name, place in places.items() if name not in read and not is_gone(place.path)]
+    leads = own_name(before) in left
+    if not before.turns and leads:
+        before.provenance = [places[name] for name in left]
+        return merge([before, now])
     if not has_turns(before) or not (has_turns(now) or was_emptied(now)):
         return now
     earlier = _earlier_trace(now, before, is_gone)
     if earlier is None:
         return now
+    if leads:
+        earlier = _standing(before, earlier, [places[name] for name in left])
     _restore_lost_turns(now, earlier)
-    read = {name_of(place) for place in read_traces(now)}
-    united = merge([now, earlier])
-    if any(name not in read and not is_gone(place.path) for name, place in _provenance_by_name(before).items()):
+    united = merge([earlier, now] if leads else [now, earlier])
+    if left and not leads:
         _keep_facts(united, before)
     for place in united.provenance:
         # What was overruled when the earlier reading was merged is overruled again.
         place.conflicts = [one for at, one in enumerate(place.conflicts) if one not in place.conflicts[:at]]
     return united
+
+
+def _standing(before: Conversation, earlier: Conversation, left: list[Provenance]) -> Conversation:
+    """Return the stored conversation with the turns to keep, and with the files that were not read this time first."""
+    names = {name_of(place) for place in left}
+    kept = {name_of(place): place for place in earlier.provenance}
+    for place in left:
+        known = kept.get(name_of(place), place)
+        place.conflicts = known.conflicts
+    turns = {turn.index for turn in earlier.turns}
+    return msgspec.structs.replace(
+        before,
+        turns=earlier.turns,
+        messages=[message for message in before.messages if message.turn is None or message.turn in turns],
+        provenance=[*left, *(place for name, place in kept.items() if name not in names)],
+    )
 
 
 def _keep_facts(now: Conversation, before: Conversation) -> None:
@@ -188,7 +213,7 @@ def _earlier_trace(now: Conversation, before: Conversation, is_gone: Callable[[s
     if not turns:
         return None
     for place in used.values():
-        place.conflicts = [conflict for conflict in place.conflicts if conflict.turn in turns]
+        place.conflicts = [conflict for conflict in place.conflicts if conflict.turn is None or conflict.turn in turns]
     requests = {turn.request_id for turn in turns.values() if turn.request_id is not None}
     return Conversation(
         id=now.id,

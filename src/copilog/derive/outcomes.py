@@ -119,20 +119,26 @@ def _share_ids(calls: list[tuple[int | None, ToolCall]]) -> bool:
     return any(turns.setdefault(call.id, turn) != turn for turn, call in calls)
 
 
-def add_verdict(call: ToolCall, theirs: ToolCall, verdict: Verdict | None, own: Verdict | None) -> None:
-    """Record how a call ended according to another trace: `theirs` is the same call there, with its verdict.
+def add_verdict(
+    call: ToolCall,
+    theirs: ToolCall,
+    results: Iterable[ToolResult],
+    terminal: Terminal | None,
+    source: str,
+    own: Verdict | None = None,
+) -> None:
+    """Record how a call ended according to another trace: `theirs` is the same call there, with its result.
 
-    `own` is the verdict of the call's trace: a copy that says the same says nothing new.
+    `own` is the verdict of the call's own trace: a copy of it that says the same says nothing new.
     """
-    verdicts = {_verdict_key(one): one for one in (*call.verdicts, *theirs.verdicts)}
-    if verdict is not None and (own is None or _verdict_key(verdict) != _verdict_key(own)):
+    verdicts = {_verdict_key(verdict): verdict for verdict in (*call.verdicts, *theirs.verdicts)}
+    verdict = verdict_of(theirs, results, terminal, source)
+    if verdict is not None and verdict != own:
         verdicts[_verdict_key(verdict)] = verdict
     call.verdicts = [verdicts[key] for key in sorted(verdicts)]
 
 
-def verdict_of(
-    call: ToolCall, results: Iterable[ToolResult], terminal: Terminal | None, source: str
-) -> Verdict | None:
+def verdict_of(call: ToolCall, results: Iterable[ToolResult], terminal: Terminal | None, source: str) -> Verdict | None:
     """Return how a call ended according to its trace, whatever others say; None if the trace does not record it."""
     results = list(results)
     if call.verdicts:

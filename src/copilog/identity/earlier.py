@@ -12,14 +12,16 @@ An archive outlives the files that it was read from. The stored conversation is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import PurePath
 from typing import NamedTuple
 
 import msgspec
 
+from copilog.derive.running import OPEN
 from copilog.identity import merge
 from copilog.identity.alignment import align
-from copilog.identity.conflicts import Texts, overruled
-from copilog.identity.field_union import fill_workspace
+from copilog.identity.conflicts import Texts, lost_values, overruled
+from copilog.identity.field_union import contradictions_of, fill_workspace
 from copilog.identity.superseding import emptied_at
 from copilog.identity.traces import BROKEN, EARLIER, TORN, has_turns, name_of, own_name, traces_in
 from copilog.identity.turn_views import View, by_turn, prompts_in
@@ -176,6 +178,14 @@ class Pair(NamedTuple):
             return True
         return any(overruled(self.before, Texts(self.now.messages, self.now.turn), self.now.turn.index))
 
+    def has_other_values(self) -> bool:
+        """Return whether the present turn contradicts a number, a time or another short value of the earlier one."""
+        if self.now is None or self.before.turn.status in OPEN:
+            return False
+        if any(True for _ in contradictions_of(self.now.turn, self.before.turn)):
+            return True
+        return bool(lost_values(self.before, self.now.messages))
+
     def was_removed(self) -> bool:
         """Return whether the turn was superseded, and the present reading has no record of it."""
         return self.before.turn.superseded is not None and (self.now is None or self.now.turn.superseded is None)
@@ -188,13 +198,19 @@ def _earlier_trace(now: Conversation, before: Conversation, is_gone: Callable[[s
     pairs = list(_pairs(now, before))
     unread = {name for name, place in places.items() if name not in states.present and place.role != EARLIER}
     gone = {name for name in unread if is_gone(places[name].path)}
-    # A deleted file keeps its texts and its records of removed turns; a file that only moved has neither.
+    # A deleted file keeps its texts, values and records of removed turns; a file that only moved has nothing to keep.
     if not any(pair.was_removed() for pair in pairs):
+        deleted = gone - _moved(gone, places, now)
         telling = {
             name
             for pair in pairs
-            if not gone.isdisjoint(pair.before.names) and pair.says_more()
+            if (not gone.isdisjoint(pair.before.names) and pair.says_more())
+            or (not deleted.isdisjoint(pair.before.names) and pair.has_other_values())
             for name in pair.before.names
+        }
+        known = [(one.field, one.value) for place in now.provenance for one in place.conflicts]
+        telling |= {
+            name for name in deleted if any((one.field, one.value) not in known for one in places[name].conflicts)
         }
         unread -= gone - telling
     turns: dict[int, Turn] = {}
@@ -225,6 +241,12 @@ def _earlier_trace(now: Conversation, before: Conversation, is_gone: Callable[[s
         file_changes=[change for change in before.file_changes if change.request_id in requests],
         provenance=[used[name] for name in sorted(used)],
     )
+
+
+def _moved(gone: set[str], places: dict[str, Provenance], now: Conversation) -> set[str]:
+    """Return the files that no longer exist at their place, and that the present reading found at another one."""
+    found = {(PurePath(place.path).name, place.source) for place in read_traces(now) if name_of(place) not in places}
+    return {name for name in gone if (PurePath(places[name].path).name, places[name].source) in found}
 
 
 def _outcomes(view: View) -> set[tuple[str, str]]:

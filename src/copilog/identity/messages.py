@@ -37,7 +37,6 @@ from copilog.model import (
     ToolCall,
     ToolResult,
     Turn,
-    Verdict,
     prose_of,
 )
 from copilog.similarity import without_blanks
@@ -215,11 +214,13 @@ def _with_calls(
     is_tied: bool = False,
 ) -> list[Message]:
     """Add arguments, results and verdicts of the same calls, and calls that only the other trace has."""
-    outputs = _Outputs(theirs)
-    own_outputs = _Outputs(mine) if source == own_source else None
-    for my_call, their_call in same.values():
-        own = own_outputs.verdict_of(my_call, source) if own_outputs is not None else None
-        add_verdict(my_call, their_call, outputs.verdict_of(their_call, source), own)
+    results, terminals = _outputs_by_call(theirs)
+    own_results, own_terminals = _outputs_by_call(mine) if source == own_source else ({}, {})
+    for name, (my_call, their_call) in same.items():
+        own = None
+        if source == own_source:
+            own = verdict_of(my_call, own_results.get(my_call.id, []), own_terminals.get(my_call.id), source)
+        add_verdict(my_call, their_call, results.get(name, []), terminals.get(name), source, own)
         _fill_call(my_call, their_call, is_tied=is_tied)
     mine = _with_results(mine, theirs, {name: my_call for name, (my_call, _) in same.items()}, is_tied=is_tied)
     missing = {call.id for call in _parts(theirs, ToolCall) if call.id not in same and call.native != UNASKED}
@@ -227,17 +228,12 @@ def _with_calls(
     return _with_texts_of_subagents(mine, theirs, {name: my_call.id for name, (my_call, _) in same.items()})
 
 
-class _Outputs:
-    """The results and terminals of messages, by call."""
-
-    def __init__(self, messages: list[Message]) -> None:
-        self._results: dict[str, list[ToolResult]] = {}
-        for part in _parts(messages, ToolResult):
-            self._results.setdefault(part.call_id, []).append(part)
-        self._terminals = {part.call_id: part for part in _parts(messages, Terminal)}
-
-    def verdict_of(self, call: ToolCall, source: str) -> Verdict | None:
-        return verdict_of(call, self._results.get(call.id, ()), self._terminals.get(call.id), source)
+def _outputs_by_call(messages: list[Message]) -> tuple[dict[str, list[ToolResult]], dict[str | None, Terminal]]:
+    """Return the results and the terminals of messages, by the call that they belong to."""
+    results: dict[str, list[ToolResult]] = {}
+    for part in _parts(messages, ToolResult):
+        results.setdefault(part.call_id, []).append(part)
+    return results, {part.call_id: part for part in _parts(messages, Terminal)}
 
 
 def _with_texts_of_subagents(mine: list[Message], theirs: list[Message], ids: dict[str, str]) -> list[Message]:

@@ -216,6 +216,8 @@ def fullness(conversation: Conversation) -> tuple[Any, ...]:
         not is_broken(conversation),
         len(conversation.file_changes),
         "stub" not in conversation.marks,
+        conversation.application is not None,  # in a program's own folders, and not a copy or an export elsewhere
+        conversation.source in SESSION_FILES,
         conversation.updated_at or LONG_AGO,
         conversation.source == LOG,
         [(place.path, place.row or "", place.pointer or "") for place in conversation.provenance],

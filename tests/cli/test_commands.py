@@ -222,7 +222,8 @@ def test_a_folder_of_plain_chats_is_a_root(tmp_path: Path) -> None:
     (folder / "old").mkdir(parents=True)
     (folder / "notes.txt").write_text("no chat")
     (folder / "old" / "one.json").write_text(json.dumps(session("plain-1", "Which beans?")))
-    exported = {"responderUsername": "GitHub Copilot", "requests": session("x", "Which peas?")["requests"]}
+    requests = [{**request, "requestId": "request_peas"} for request in session("x", "Which peas?")["requests"]]
+    exported = {"responderUsername": "GitHub Copilot", "requests": requests}
     (folder / "chat.json").write_text(json.dumps(exported))
     listed = run("list", "--root", folder)
 
@@ -232,7 +233,8 @@ def test_a_folder_of_plain_chats_is_a_root(tmp_path: Path) -> None:
     assert "Which beans?" in run("show", "plain-1", "--root", folder).out
     archive = tmp_path / "archive.db"
     assert "2 new" in run("--archive", archive, "scan", "--root", folder).err
-    (folder / "two.json").write_text(json.dumps(session("plain-2", "Which leeks?")))
+    requests = [{**request, "requestId": "request_leeks"} for request in session("x", "Which leeks?")["requests"]]
+    (folder / "two.json").write_text(json.dumps({**session("plain-2"), "requests": requests}))
     assert "1 new" in run("--archive", archive, "scan", "--root", folder).err
 
 

@@ -15,7 +15,8 @@ from copilog.sources.roots import Root, StorageFolder, default_roots, roots_from
 def find_roots(paths: Sequence[Path] = (), skipped: list[Skipped] | None = None) -> list[Root]:
     """Return the roots to search: those at and below the named paths only, else the default ones of this machine.
 
-    A folder without any has its conversations in files of their own, such as exports: each of these is a root. Folders that were not searched go to `skipped`, each with a reason.
+    A folder without any has its conversations in files of their own, such as exports: each of these is a root. Folders
+    that were not searched go to `skipped`, each with a reason.
     """
     if not paths:
         return default_roots()

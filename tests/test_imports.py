@@ -284,7 +284,7 @@ def test_a_turn_without_a_time_stays_on_its_day_when_an_import_continues(archive
     places.scan_home(archive)
 
     time = analysis.measure(archive).time
-    assert [(row.name, row.turns) for row in time.by_day if row.turns][0] == (day.name, 2)
+    assert next((row.name, row.turns) for row in time.by_day if row.turns) == (day.name, 2)
     assert sum(row.turns for row in time.by_day) == sum(row.turns for row in time.by_hour) == 3
 
 

@@ -272,6 +272,20 @@ def files_in(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
 
 
+@pytest.mark.parametrize("kind", ["chat", "vscode", "copilot-cli", "trajectory", "atif", "otlp", "json", "bundle"])
+def test_exports_of_every_kind_change_no_figure(archive: Archive, tmp_path: Path, kind: str) -> None:
+    """Also not the sources, the days and the hours: what is an export never leads before what it is of."""
+    scan(archive, roots=find_roots([home()]))
+    before = figures(archive)
+    path = tmp_path / ("all.copilog.zip" if kind == "bundle" else "exports")
+    copilog.export([archive.get(name) for name in ids(archive)], kind, path)
+    for _ in range(2):
+        scan(archive, paths=[path])
+        assert figures(archive) == before
+    scan(archive, roots=find_roots([home()]))
+    assert figures(archive) == before
+
+
 def test_a_turn_without_a_time_stays_on_its_day_when_an_import_continues(archive: Archive, places: Places) -> None:
     first, second = (asked("tides", at, requestId=f"request_{uuid.uuid4()}") for at in range(2))
     del second["timestamp"]

@@ -26,7 +26,8 @@ def test_a_copy_can_be_merged_without_changing_the_original() -> None:
 
 
 Maker = Callable[[], Conversation]
-folders = st.sampled_from([f"/storage/{name * 4}" for name in "abcd"])
+FOLDERS = [f"/storage/{name * 4}" for name in "abcd"]
+folders = st.sampled_from(FOLDERS)
 numbers = st.lists(st.integers(0, 6), unique=True, max_size=5).map(sorted)
 moments = st.none() | st.integers(0, 9).map(lambda hours: NOON + timedelta(hours=hours))
 titles = st.none() | st.sampled_from(["Tides", "Ebb"])
@@ -89,6 +90,37 @@ def test_the_order_of_the_traces_makes_no_difference(made: list[Conversation], r
     random.shuffle(shuffled)
 
     assert essence(merge([clone(one) for one in made])) == essence(merge(shuffled))
+
+
+@given(several, st.permutations(FOLDERS))
+def test_it_makes_no_difference_where_the_files_are(made: list[Conversation], moved_to: list[str]) -> None:
+    moved = [clone(one) for one in made]
+    for one in moved:
+        for place in one.provenance:
+            place.path = elsewhere(place.path, moved_to)
+    merged, other = merge([clone(one) for one in made]), merge(moved)
+
+    assert without_places(other) == without_places(merged)
+    assert lost_values(other) == lost_values(merged)
+
+
+def elsewhere(path: str, moved_to: list[str]) -> str:
+    folder = next(folder for folder in FOLDERS if path.startswith(f"{folder}/"))
+    return moved_to[FOLDERS.index(folder)] + path.removeprefix(folder)
+
+
+def without_places(conversation: Conversation) -> Any:
+    told = essence(conversation)
+    del told["provenance"]
+    for turn in told["turns"]:
+        turn.pop("traces", None)
+        turn.pop("pointer", None)
+        turn.get("branch", {}).pop("trace", None)
+    return told
+
+
+def lost_values(conversation: Conversation) -> list[str]:
+    return sorted(str(conflict) for place in conversation.provenance for conflict in place.conflicts)
 
 
 @given(several)

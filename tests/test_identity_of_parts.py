@@ -29,7 +29,7 @@ from copilog.model import (
     ToolCall,
     Vote,
 )
-from tests.trace_builders import ELSEWHERE, FILE, LOG, STORAGE, trace
+from tests.trace_builders import ELSEWHERE, FILE, LOG, NOON, STORAGE, trace
 
 NORRVIK = "file:///home/ana/norrvik.py"
 EDIT = TextEdit(start_line=1, start_column=1, end_line=1, end_column=1, text="HARBOUR = 1")
@@ -171,6 +171,7 @@ def test_the_reason_of_a_vote_is_taken_from_the_trace_that_has_it() -> None:
 
 def test_the_reason_of_another_vote_is_not_that_of_this_one() -> None:
     one, other = turn_with(folder=ELSEWHERE), turn_with()
+    one.updated_at = NOON  # it leads
     one.turns[0].vote, other.turns[0].vote = Vote(is_up=True), Vote(is_up=False, reason="It was wrong")
 
     merged = merge([one, other])

@@ -216,6 +216,28 @@ def test_an_invalid_root_is_reported_in_one_line(tmp_path: Path) -> None:
         assert f"copilog: {path}: {reason}" in outcome.err
 
 
+def test_a_folder_of_plain_chats_is_a_root(tmp_path: Path) -> None:
+    """What `scan FOLDER` reads, `--root FOLDER` reads as well, also files that are added later."""
+    folder = tmp_path / "chats"
+    (folder / "old").mkdir(parents=True)
+    (folder / "notes.txt").write_text("no chat")
+    (folder / "old" / "one.json").write_text(json.dumps(session("plain-1", "Which beans?")))
+    requests = [{**request, "requestId": "request_peas"} for request in session("x", "Which peas?")["requests"]]
+    exported = {"responderUsername": "GitHub Copilot", "requests": requests}
+    (folder / "chat.json").write_text(json.dumps(exported))
+    listed = run("list", "--root", folder)
+
+    assert listed.code == 0
+    assert "Which beans?" in listed.out
+    assert "Which peas?" in listed.out
+    assert "Which beans?" in run("show", "plain-1", "--root", folder).out
+    archive = tmp_path / "archive.db"
+    assert "2 new" in run("--archive", archive, "scan", "--root", folder).err
+    requests = [{**request, "requestId": "request_leeks"} for request in session("x", "Which leeks?")["requests"]]
+    (folder / "two.json").write_text(json.dumps({**session("plain-2"), "requests": requests}))
+    assert "1 new" in run("--archive", archive, "scan", "--root", folder).err
+
+
 def test_a_reader_that_raises_is_reported_and_exits_with_1(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     from copilog.sources import BY_NAME
 

@@ -78,6 +78,20 @@ def test_the_beginning_of_an_id_is_enough(home: Home, target: str) -> None:
     assert outcome.err == "1 conversation from 1 file\n"
 
 
+@pytest.mark.parametrize("command", ["show", "diff"])
+def test_the_short_id_of_a_file_without_an_id_is_found_in_the_archive(command: str, tmp_path: Path) -> None:
+    """Its id is made of its content; lists show the beginning of that."""
+    archive = tmp_path / "archive.db"
+    assert run("--archive", archive, "scan", "tests/data/chat_replay/garden.chatreplay.json").code == 0
+    listed = run("--archive", archive, "--no-scan", "list")
+    short = listed.out.splitlines()[1].split()[0]
+    [row] = run("--archive", archive, "--no-scan", "list", "--json").json
+
+    assert row["id"].startswith(f"replay:{short}")
+    for target in (short, row["id"], row["id"].partition(":")[2]):
+        assert run("--archive", archive, "--no-scan", command, target).code == 0
+
+
 @pytest.mark.parametrize(
     "name",
     [

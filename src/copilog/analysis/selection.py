@@ -20,7 +20,7 @@ import msgspec
 
 from copilog.analysis.plans import Plan
 from copilog.store.match_candidates import SHORTEST_UNIQUE_ID
-from copilog.store.schema import UNANSWERED
+from copilog.store.schema import UNANSWERED, turn_at
 from copilog.store.selection import Selection, where
 from copilog.store.times import text_of
 
@@ -134,14 +134,13 @@ def _choose_turns(connection: sqlite3.Connection, selection: Selection) -> bool:
     """Fill `chosen_turn`, and return whether it has all turns of the chosen conversations."""
     period, parameters = _period(selection)
     zone = "" if selection.zone is UTC else ", 'localtime'"
-    # SQLite counts weekdays from Sunday. The time of a turn is that of its conversation where it has none. Without
-    # MATERIALIZED, SQLite would read the clock once for each column.
+    # SQLite counts weekdays from Sunday. Without MATERIALIZED, it would read the clock once for each column.
     _execute(
         connection,
         f"""
         INSERT INTO temp.chosen_turn
         WITH found AS (
-            SELECT t.conversation, t.position AS turn, coalesce(t.started_at, c.at) AS at, 1 AS is_turn
+            SELECT t.conversation, t.position AS turn, {turn_at("c.at")} AS at, 1 AS is_turn
             FROM temp.chosen AS c JOIN turn AS t ON t.conversation = c.conversation WHERE t.superseded IS NULL
             UNION ALL
             SELECT conversation, {NO_TURN}, at, 0 FROM temp.chosen

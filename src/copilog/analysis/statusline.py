@@ -16,7 +16,7 @@ from typing import NamedTuple
 from copilog.analysis.billing_months import forecast_of, month_of
 from copilog.store.database import ArchiveError, map_file
 from copilog.store.migrations import MIGRATIONS
-from copilog.store.schema import APPLICATION_ID, UNANSWERED
+from copilog.store.schema import APPLICATION_ID, UNANSWERED, turn_at
 
 BUSY_SECONDS = 0.02
 NEWEST = 1_000  # conversations that are searched for the latest one of a workspace
@@ -24,8 +24,7 @@ NEWEST = 1_000  # conversations that are searched for the latest one of a worksp
 IsWanted = Callable[..., bool]  # of a workspace, and its repository if that is known
 
 TOUCHED = "coalesce(c.updated_at, c.started_at)"
-# A turn without a time of its own has that of its conversation, and so has usage without a turn.
-TURN_AT = f"coalesce(t.started_at, {TOUCHED})"
+TURN_AT = turn_at(TOUCHED)  # usage without a turn has the time of its conversation
 # Conversations of the day, by the index of their times. Turns that an earlier conversation has too are counted there.
 OF_TODAY = f"""
     {TOUCHED} >= :since AND (c.started_at IS NULL OR c.started_at < :until) AND NOT c.is_empty

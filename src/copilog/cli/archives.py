@@ -239,7 +239,7 @@ def meant_in(archive: Archive, target: str) -> str:
 
 
 def _may_match(summary: Summary, target: str) -> bool:
-    native_id = summary.native_id or ""
+    native_id = summary.native_id or summary.id.partition(":")[2]
     return any(text.startswith(target) for text in (summary.id, native_id, native_id.rpartition("/")[2]))
 
 

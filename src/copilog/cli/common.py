@@ -56,7 +56,7 @@ def reading_options(function: Function) -> Function:
         metavar="PATH",
         help="Read only this path: a home folder (of any system), a user data folder, its User/, a workspaceStorage/, "
         "one workspace's folder, a .copilot/, a folder that contains any of these at any depth (such as a backup "
-        "disk), or a single file. Repeatable.",
+        "disk), a folder of files with conversations, or a single file. Repeatable.",
     )(function)
     return click.option("--sample", is_flag=True, help="Read the sample that comes with copilog; it is made up.")(
         function

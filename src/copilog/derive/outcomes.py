@@ -12,9 +12,11 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
+import msgspec
+
 from copilog.derive.call_ids import make_call_ids_unique
 from copilog.derive.exit_codes import exit_code_of, find_exit_code, forget_repeated
-from copilog.derive.own_texts import failed_edits, first_line, own_text
+from copilog.derive.own_texts import SHOWN, failed_edits, first_line, own_text
 from copilog.derive.running import OPEN, may_still_run
 from copilog.derive.tool_names import SHELL_READERS, key_of
 from copilog.model import (
@@ -118,19 +120,36 @@ def _share_ids(calls: list[tuple[int | None, ToolCall]]) -> bool:
 
 
 def add_verdict(
-    call: ToolCall, theirs: ToolCall, results: Iterable[ToolResult], terminal: Terminal | None, source: str
+    call: ToolCall,
+    theirs: ToolCall,
+    results: Iterable[ToolResult],
+    terminal: Terminal | None,
+    source: str,
+    own: Verdict | None = None,
 ) -> None:
-    """Record how a call ended according to another trace: `theirs` is the same call there, with its result."""
-    results = list(results)
-    exit_code = _exit_code(theirs, results, terminal)
-    facts = _facts(theirs, results, terminal, exit_code, source, has_own_texts=not source.startswith("cli"))
-    facts = [fact for fact in facts if not fact.is_weak]
+    """Record how a call ended according to another trace: `theirs` is the same call there, with its result.
+
+    `own` is the verdict of the call's own trace: a copy of it that says the same says nothing new.
+    """
     verdicts = {_verdict_key(verdict): verdict for verdict in (*call.verdicts, *theirs.verdicts)}
-    if facts or exit_code is not None:
-        outcome = _weighed(tuple(facts), may_go_on=False)
-        verdict = Verdict(source=source, kind=outcome.kind, reason=outcome.reason, exit_code=exit_code)
+    verdict = verdict_of(theirs, results, terminal, source)
+    if verdict is not None and verdict != own:
         verdicts[_verdict_key(verdict)] = verdict
     call.verdicts = [verdicts[key] for key in sorted(verdicts)]
+
+
+def verdict_of(call: ToolCall, results: Iterable[ToolResult], terminal: Terminal | None, source: str) -> Verdict | None:
+    """Return how a call ended according to its trace, whatever others say; None if the trace does not record it."""
+    results = list(results)
+    if call.verdicts:
+        call = msgspec.structs.replace(call, verdicts=[one for one in call.verdicts if one.source == SHOWN])
+    exit_code = _exit_code(call, results, terminal)
+    facts = _facts(call, results, terminal, exit_code, source, has_own_texts=not source.startswith("cli"))
+    facts = [fact for fact in facts if not fact.is_weak]
+    if not facts and exit_code is None:
+        return None
+    outcome = _weighed(tuple(facts), may_go_on=False)
+    return Verdict(source=source, kind=outcome.kind, reason=outcome.reason, exit_code=exit_code)
 
 
 def settle_running(conversation: Conversation) -> None:

@@ -111,7 +111,7 @@ def _unite_turns(
     lead: Conversation, conversations: list[Conversation], stale: set[int], rewound_at: datetime | None
 ) -> None:
     """Give the lead the turns of all conversations, in order, each with its messages."""
-    loose = loose_messages(lead)
+    loose = _loose_by_turn(lead)
     own = own_name(lead)
     traces = traces_in(conversations)
     order = in_order(align(conversations), traces)
@@ -121,7 +121,7 @@ def _unite_turns(
     index_of = {id(group): index for index, group in enumerate(order)}
     _renumber_conflicts(order)
     turns: list[Turn] = []
-    messages: list[Message] = []
+    messages = loose.pop(None, [])
     for index, group in enumerate(order):
         turn, said = _united(group, index, lead, stale)
         turn.superseded = superseded.get(id(group))
@@ -129,7 +129,10 @@ def _unite_turns(
         turn.traces = sorted(group.names) if len(traces) > 1 or own not in group.names else []
         turns.append(turn)
         messages += said
-    lead.turns, lead.messages = turns, messages + loose
+        for view in group.views:
+            if view.conversation is lead:
+                messages += loose.pop(view.turn.index, ())
+    lead.turns, lead.messages = turns, messages
 
 
 def _renumber_conflicts(order: list[Group]) -> None:
@@ -171,7 +174,7 @@ def _united(group: Group, index: int, lead: Conversation, stale: set[int]) -> tu
         is_stale = id(view.conversation) in stale
         was_answered = has_answer(messages)
         is_tied = is_equally_full(first.conversation, view.conversation)
-        messages = unite_messages(messages, view, turn, is_stale=is_stale, is_tied=is_tied)
+        messages = unite_messages(messages, view, turn, is_stale=is_stale, own_source=first.source, is_tied=is_tied)
         if not was_answered and has_answer(messages):
             turn.status = view.turn.status or turn.status
         fill_turn(turn, view.turn, conflicts_of(view.conversation), is_stale=is_stale, is_secondary=view.is_secondary)
@@ -193,18 +196,22 @@ def _take_loose_messages(lead: Conversation, others: list[Conversation]) -> None
     for other in others:
         if "resource" in other.marks:
             continue  # `join_full_results` attaches full results
-        if loose := loose_messages(other):
+        if loose := [message for found in _loose_by_turn(other).values() for message in found]:
             known = [message.parts for message in lead.messages if message.turn is None]
             lead.messages = [*lead.messages, *(message for message in loose if message.parts not in known)]
     lead.messages = without_repeated_checkpoints(lead.messages)
 
 
-def loose_messages(conversation: Conversation) -> list[Message]:
-    """Return copies of the messages that belong to no existing turn."""
+def _loose_by_turn(conversation: Conversation) -> dict[int | None, list[Message]]:
+    """Return copies of the messages that belong to no turn, by the turn that they follow; None before the first."""
     indexes = {turn.index for turn in conversation.turns}
-    found = [own_message(message) for message in conversation.messages if message.turn not in indexes]
-    for message in found:
-        message.turn = None
+    found: dict[int | None, list[Message]] = {}
+    last: int | None = None
+    for message in conversation.messages:
+        if message.turn in indexes:
+            last = message.turn
+        else:
+            found.setdefault(last, []).append(msgspec.structs.replace(own_message(message), turn=None))
     return found
 
 

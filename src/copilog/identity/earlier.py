@@ -3,7 +3,8 @@
 An archive outlives the files that it was read from. The stored conversation is one more trace:
 
 - a file that was not read this time, or that no longer exists, keeps its turns;
-- a file that was not read this time, and is still there, keeps what it says about the conversation as a whole;
+- a file that was not read this time, and is still there, keeps what it says about the conversation as a whole; if it
+  leads the stored conversation, it leads on unless the present reading is fuller, so that a copy changes nothing;
 - a file that was read again and now lacks a turn is a newer state of the file. Its earlier state is a
   trace of its own, with the role `earlier`.
 """
@@ -11,16 +12,18 @@ An archive outlives the files that it was read from. The stored conversation is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import PurePath
 from typing import NamedTuple
 
 import msgspec
 
+from copilog.derive.running import OPEN
 from copilog.identity import merge
 from copilog.identity.alignment import align
-from copilog.identity.conflicts import Texts, overruled
-from copilog.identity.field_union import fill_workspace
+from copilog.identity.conflicts import Texts, lost_values, overruled
+from copilog.identity.field_union import contradictions_of, fill_workspace
 from copilog.identity.superseding import emptied_at
-from copilog.identity.traces import BROKEN, EARLIER, TORN, has_turns, name_of, traces_in
+from copilog.identity.traces import BROKEN, EARLIER, TORN, has_turns, name_of, own_name, traces_in
 from copilog.identity.turn_views import View, by_turn, prompts_in
 from copilog.model import Conversation, Message, Provenance, Text, ToolCall, ToolResult, Turn, read_traces
 
@@ -40,20 +43,44 @@ def with_earlier(now: Conversation, before: Conversation, is_gone: Callable[[str
 
     `is_gone` returns whether the file at a path no longer exists.
     """
+    read = {name_of(place) for place in read_traces(now)}
+    places = _provenance_by_name(before)
+    left = [name for name, place in places.items() if name not in read and not is_gone(place.path)]
+    leads = own_name(before) in left
+    if not before.turns and leads:
+        before.provenance = [places[name] for name in left]
+        return merge([before, now])
     if not has_turns(before) or not (has_turns(now) or was_emptied(now)):
         return now
     earlier = _earlier_trace(now, before, is_gone)
     if earlier is None:
         return now
+    if leads:
+        earlier = _standing(before, earlier, [places[name] for name in left])
     _separate_lost_turns(now, earlier)
-    read = {name_of(place) for place in read_traces(now)}
-    united = merge([now, earlier])
-    if any(name not in read and not is_gone(place.path) for name, place in _provenance_by_name(before).items()):
+    united = merge([earlier, now] if leads else [now, earlier])
+    if left and not leads:
         _keep_facts(united, before)
     for place in united.provenance:
         # What was overruled when the earlier reading was merged is overruled again.
         place.conflicts = [one for at, one in enumerate(place.conflicts) if one not in place.conflicts[:at]]
     return united
+
+
+def _standing(before: Conversation, earlier: Conversation, left: list[Provenance]) -> Conversation:
+    """Return the stored conversation with the turns to keep, and with the files that were not read this time first."""
+    names = {name_of(place) for place in left}
+    kept = {name_of(place): place for place in earlier.provenance}
+    for place in left:
+        known = kept.get(name_of(place), place)
+        place.conflicts = known.conflicts
+    turns = {turn.index for turn in earlier.turns}
+    return msgspec.structs.replace(
+        before,
+        turns=earlier.turns,
+        messages=[message for message in before.messages if message.turn is None or message.turn in turns],
+        provenance=[*left, *(place for name, place in kept.items() if name not in names)],
+    )
 
 
 def _keep_facts(now: Conversation, before: Conversation) -> None:
@@ -151,6 +178,14 @@ class Pair(NamedTuple):
             return True
         return any(overruled(self.before, Texts(self.now.messages, self.now.turn), self.now.turn.index))
 
+    def has_other_values(self) -> bool:
+        """Return whether the present turn contradicts a number, a time or another short value of the earlier one."""
+        if self.now is None or self.before.turn.status in OPEN:
+            return False
+        if any(True for _ in contradictions_of(self.now.turn, self.before.turn)):
+            return True
+        return bool(lost_values(self.before, self.now.messages))
+
     def was_removed(self) -> bool:
         """Return whether the turn was superseded, and the present reading has no record of it."""
         return self.before.turn.superseded is not None and (self.now is None or self.now.turn.superseded is None)
@@ -163,13 +198,19 @@ def _earlier_trace(now: Conversation, before: Conversation, is_gone: Callable[[s
     pairs = list(_pairs(now, before))
     unread = {name for name, place in places.items() if name not in states.present and place.role != EARLIER}
     gone = {name for name in unread if is_gone(places[name].path)}
-    # A deleted file keeps its texts and its records of removed turns; a file that only moved has neither.
+    # A deleted file keeps its texts, values and records of removed turns; a file that only moved has nothing to keep.
     if not any(pair.was_removed() for pair in pairs):
+        deleted = gone - _moved(gone, places, now)
         telling = {
             name
             for pair in pairs
-            if not gone.isdisjoint(pair.before.names) and pair.says_more()
+            if (not gone.isdisjoint(pair.before.names) and pair.says_more())
+            or (not deleted.isdisjoint(pair.before.names) and pair.has_other_values())
             for name in pair.before.names
+        }
+        known = [(one.field, one.value) for place in now.provenance for one in place.conflicts]
+        telling |= {
+            name for name in deleted if any((one.field, one.value) not in known for one in places[name].conflicts)
         }
         unread -= gone - telling
     turns: dict[int, Turn] = {}
@@ -188,7 +229,7 @@ def _earlier_trace(now: Conversation, before: Conversation, is_gone: Callable[[s
     if not turns:
         return None
     for place in used.values():
-        place.conflicts = [conflict for conflict in place.conflicts if conflict.turn in turns]
+        place.conflicts = [conflict for conflict in place.conflicts if conflict.turn is None or conflict.turn in turns]
     requests = {turn.request_id for turn in turns.values() if turn.request_id is not None}
     return Conversation(
         id=now.id,
@@ -200,6 +241,12 @@ def _earlier_trace(now: Conversation, before: Conversation, is_gone: Callable[[s
         file_changes=[change for change in before.file_changes if change.request_id in requests],
         provenance=[used[name] for name in sorted(used)],
     )
+
+
+def _moved(gone: set[str], places: dict[str, Provenance], now: Conversation) -> set[str]:
+    """Return the files that no longer exist at their place, and that the present reading found at another one."""
+    found = {(PurePath(place.path).name, place.source) for place in read_traces(now) if name_of(place) not in places}
+    return {name for name in gone if (PurePath(places[name].path).name, places[name].source) in found}
 
 
 def _outcomes(view: View) -> set[tuple[str, str]]:

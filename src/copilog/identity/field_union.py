@@ -139,6 +139,12 @@ def _has_other_counts(usage: Usage, mine: Usage | None, is_earlier: bool) -> boo
     return bool(other) and not (is_earlier and all(one < known for one, known in other))
 
 
+def contradictions_of(mine: Turn, theirs: Turn) -> Iterator[Conflict]:
+    """Yield what another trace says of a turn that contradicts this one: fields, times and totals of tokens."""
+    yield from _contradictions(mine, theirs, mine.index, is_secondary=False)
+    yield from _lost_usage(mine.usage, theirs.usage, mine.index, is_earlier=False)
+
+
 def _contradictions(mine: Turn, theirs: Turn, index: int, *, is_secondary: bool) -> Iterable[Conflict]:
     for name in CONTESTED:
         if not (is_secondary and name in NAMED_OTHERWISE):
@@ -205,7 +211,8 @@ def fill_conversation(lead: Conversation, other: Conversation, *, is_stale: bool
         lead.documents = lead.documents + [document for document in other.documents if document not in lead.documents]
     if other.relations:
         lead.relations = lead.relations + [relation for relation in other.relations if relation not in lead.relations]
-    extra = {"edits": other.extra} if other.extra and "orphan-edits" in other.marks else other.extra
+    are_edits = "orphan-edits" in other.marks and "orphan-edits" not in lead.marks
+    extra = {"edits": other.extra} if other.extra and are_edits else other.extra
     if extra:
         lead.extra = joined_extra(lead.extra, extra, conflicts, None)
     if other.usage:

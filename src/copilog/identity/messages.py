@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from copilog.derive.outcomes import add_verdict
+from copilog.derive.outcomes import add_verdict, verdict_of
 from copilog.identity.calls import Pairs, is_recorded, same_calls_of_turn
 from copilog.identity.part_pairs import identity_of, unite_parts
 from copilog.identity.part_union import united_part, united_result
@@ -53,10 +53,17 @@ CHECKPOINT = "checkpoint"  # as a store of sessions calls it
 
 
 def unite_messages(
-    mine: list[Message], view: View, turn: Turn, *, is_stale: bool, is_tied: bool = False
+    mine: list[Message],
+    view: View,
+    turn: Turn,
+    *,
+    is_stale: bool,
+    own_source: str | None = None,
+    is_tied: bool = False,
 ) -> list[Message]:
     """Return the messages of a turn with what only another trace has.
 
+    `own_source` is the source of the trace that the messages are from.
     `is_tied` tells that neither trace is fuller than the other.
     """
     theirs, is_cut = view.messages, view.is_late
@@ -72,7 +79,7 @@ def unite_messages(
     else:
         mine = _with_answer(mine, theirs, turn, is_cut=is_cut)
         same = same_calls_of_turn(mine, theirs)
-        mine = _with_calls(mine, theirs, view.source, same, is_tied=is_tied)
+        mine = _with_calls(mine, theirs, view.source, same, own_source=own_source, is_tied=is_tied)
         unite_parts(mine, theirs, {name: own.id for name, (own, _) in same.items()}, is_tied=is_tied)
     mine = _with_other_kinds(mine, theirs)
     return _with_other_parts(mine, theirs) if view.source in SESSION_FILES and not is_stale else mine
@@ -198,20 +205,35 @@ def _fill_names(mine: list[Message], theirs: list[Message]) -> None:
 
 
 def _with_calls(
-    mine: list[Message], theirs: list[Message], source: str, same: Pairs, *, is_tied: bool = False
+    mine: list[Message],
+    theirs: list[Message],
+    source: str,
+    same: Pairs,
+    *,
+    own_source: str | None = None,
+    is_tied: bool = False,
 ) -> list[Message]:
     """Add arguments, results and verdicts of the same calls, and calls that only the other trace has."""
-    results: dict[str, list[ToolResult]] = {}
-    for part in _parts(theirs, ToolResult):
-        results.setdefault(part.call_id, []).append(part)
-    terminals = {part.call_id: part for part in _parts(theirs, Terminal)}
+    results, terminals = _outputs_by_call(theirs)
+    own_results, own_terminals = _outputs_by_call(mine) if source == own_source else ({}, {})
     for name, (my_call, their_call) in same.items():
-        add_verdict(my_call, their_call, results.get(name, []), terminals.get(name), source)
+        own = None
+        if source == own_source:
+            own = verdict_of(my_call, own_results.get(my_call.id, []), own_terminals.get(my_call.id), source)
+        add_verdict(my_call, their_call, results.get(name, []), terminals.get(name), source, own)
         _fill_call(my_call, their_call, is_tied=is_tied)
     mine = _with_results(mine, theirs, {name: my_call for name, (my_call, _) in same.items()}, is_tied=is_tied)
     missing = {call.id for call in _parts(theirs, ToolCall) if call.id not in same and call.native != UNASKED}
     mine = _with_missing_calls(mine, theirs, missing)
     return _with_texts_of_subagents(mine, theirs, {name: my_call.id for name, (my_call, _) in same.items()})
+
+
+def _outputs_by_call(messages: list[Message]) -> tuple[dict[str, list[ToolResult]], dict[str | None, Terminal]]:
+    """Return the results and the terminals of messages, by the call that they belong to."""
+    results: dict[str, list[ToolResult]] = {}
+    for part in _parts(messages, ToolResult):
+        results.setdefault(part.call_id, []).append(part)
+    return results, {part.call_id: part for part in _parts(messages, Terminal)}
 
 
 def _with_texts_of_subagents(mine: list[Message], theirs: list[Message], ids: dict[str, str]) -> list[Message]:

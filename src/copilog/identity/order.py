@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from copilog.identity.traces import LOG, Trace, own_name
+from copilog.identity.traces import LOG, Late, Trace, own_name
 from copilog.identity.turn_views import Group
 
 
@@ -16,8 +16,7 @@ def in_order(groups: list[Group], traces: dict[str, Trace]) -> list[Group]:
     """
     order: list[Group] = []
     index: dict[int, int] = {}
-    for trace in sorted(traces.values(), key=Trace.rank, reverse=True):
-        sequence = sequence_of(groups, trace.name)
+    for sequence in _best_first(groups, traces):
         place = 0
         for position, group in enumerate(sequence):
             if id(group) not in index:
@@ -28,6 +27,23 @@ def in_order(groups: list[Group], traces: dict[str, Trace]) -> list[Group]:
                 index[id(group)] = place
             place = index[id(group)] + 1
     return order
+
+
+def _best_first(groups: list[Group], traces: dict[str, Trace]) -> list[list[Group]]:
+    """Return the turns of each trace; of equally good ones the turns decide, wherever the files are."""
+    found = [(trace, sequence_of(groups, trace.name)) for trace in traces.values()]
+    found.sort(key=lambda each: (each[0].rank(), _late_key(each[1]), each[0].name), reverse=True)
+    return [sequence for _, sequence in found]
+
+
+def _late_key(groups: list[Group]) -> Late:
+    return Late(lambda: [_key_of(group) for group in groups])
+
+
+def _key_of(group: Group) -> tuple[Any, ...]:
+    """Return a sort key of what a turn is, wherever its files are."""
+    ids = sorted({name for view in group.views for name in view.ids})
+    return str(group.time or ""), ids, sorted({view.prompt for view in group.views})
 
 
 def sequence_of(groups: list[Group], name: str) -> list[Group]:
@@ -98,7 +114,10 @@ def forks_in(
     if len(lines) < 2:
         return {}
     place_of = {id(group): place for place, group in enumerate(order)}
-    lines.sort(key=lambda line: (_last_use(line, superseded), len(line.groups), line.name), reverse=True)
+    lines.sort(
+        key=lambda line: (_last_use(line, superseded), len(line.groups), _late_key(line.groups), line.name),
+        reverse=True,
+    )
     forks: dict[int, Fork] = {}
     placed = {id(group) for group in lines[0].groups}
     broken = lines[0].is_broken
@@ -185,7 +204,8 @@ def numbered(order: list[Group], forks: dict[int, Fork]) -> list[Group]:
     while waiting:
         placed = {id(group): place for place, group in enumerate(made)}
         ready = {forks[id(group)] for group in waiting if _is_placed(forks[id(group)], placed)}
-        first = min(ready, key=lambda fork: (placed.get(id(fork.leaves_from), -1), fork.name))
+        begin = {forks[id(waiting[place])]: place for place in reversed(range(len(waiting)))}
+        first = min(ready, key=lambda fork: (placed.get(id(fork.leaves_from), -1), begin[fork]))
         made += [group for group in waiting if forks[id(group)] == first]
         waiting = [group for group in waiting if forks[id(group)] != first]
     return made

@@ -103,8 +103,6 @@ def _recorded(view: View, group: Group, newest: dict[str, str]) -> str | None:
 
 def _is_sticky(view: View) -> bool:
     """Return whether a conclusion cannot be drawn again, because its evidence no longer exists."""
-    if EARLIER not in view.conversation.marks:
-        return False
     own = {name_of(place) for place in view.conversation.provenance if place.role == EARLIER}
     return view.turn.superseded == "rewound" or not own.isdisjoint(view.names)
 

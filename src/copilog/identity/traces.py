@@ -6,9 +6,14 @@ stored in its provenance: its source, its path, and its own marks.
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import PurePath
 from typing import Any
+
+import msgspec
 
 from copilog.model import Conversation, Provenance, is_recorded
 
@@ -68,14 +73,13 @@ class Trace:
         return self.place.source in SESSION_FILES and PARTIAL.isdisjoint(self.marks)
 
     def rank(self) -> tuple[Any, ...]:
-        """Return the sort key of traces that disagree on the order of turns."""
+        """Return the sort key of traces that disagree on the order of turns; equal for copies of one another."""
         return (
             SECONDARY.isdisjoint(self.marks),
             self.is_session_file,
             self.turns,
             not self.is_broken,
             self.place.source == LOG,
-            self.name,
         )
 
 
@@ -205,7 +209,16 @@ def is_newer(newer: Provenance, newer_last: datetime | None, older: Provenance, 
 
 
 def fullness(conversation: Conversation) -> tuple[Any, ...]:
-    """Return the sort key of conversations; the paths at its end make it unique."""
+    """Return the sort key of conversations. Of equally full ones the content decides, wherever their files are."""
+    return (
+        *_extent(conversation),
+        conversation.source,
+        Late(lambda: _content(conversation)),
+        [(place.path, place.row or "", place.pointer or "") for place in conversation.provenance],
+    )
+
+
+def _extent(conversation: Conversation) -> tuple[Any, ...]:
     return (
         EARLIER not in conversation.marks,
         is_full_trace(conversation),
@@ -216,12 +229,43 @@ def fullness(conversation: Conversation) -> tuple[Any, ...]:
         not is_broken(conversation),
         len(conversation.file_changes),
         "stub" not in conversation.marks,
+        conversation.application is not None,  # in a program's own folders, and not a copy or an export elsewhere
+        conversation.source in SESSION_FILES,
         conversation.updated_at or LONG_AGO,
         conversation.source == LOG,
-        [(place.path, place.row or "", place.pointer or "") for place in conversation.provenance],
     )
 
 
 def is_equally_full(one: Conversation, other: Conversation) -> bool:
-    """Return whether only their paths decide which of two conversations comes first."""
-    return fullness(one)[:-1] == fullness(other)[:-1]
+    """Return whether only their contents decide which of two conversations comes first."""
+    return _extent(one) == _extent(other)
+
+
+def _content(conversation: Conversation) -> tuple[int, bytes, str]:
+    """Return a sort key of what a conversation says, without the places that it was read from."""
+    turns = [msgspec.structs.replace(turn, pointer=None, traces=[], branch=None) for turn in conversation.turns]
+    bare = msgspec.structs.replace(conversation, turns=turns, provenance=[], workspace=None)
+    encoded = msgspec.json.encode(bare, order="sorted")
+    workspace = conversation.workspace
+    folder = (workspace.uri or workspace.folder or "") if workspace is not None else ""
+    return len(encoded), hashlib.blake2b(encoded).digest(), folder
+
+
+class Late:
+    """A sort key that is expensive: it is made only where the keys before it are equal."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+
+    @cached_property
+    def _key(self) -> Any:
+        return self._make()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Late) and bool(self._key == other._key)
+
+    def __lt__(self, other: Late) -> bool:
+        return bool(self._key < other._key)
+
+    def __hash__(self) -> int:
+        return hash(self._key)

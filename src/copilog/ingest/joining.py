@@ -105,9 +105,9 @@ class Joining:
             return entry
         before = members_of(self.connection, whole or entry.id)[entry.id]
         now = _conversation_of(entry)
-        if not entry.turns and not was_emptied(now):
+        if before.turns and not entry.turns and not was_emptied(now):
             is_emptied = _paths_of([before]) <= _paths_of([now])
-            return entry_of(before) if before.turns and is_emptied else entry
+            return entry_of(before) if is_emptied else entry
         united = _united(now, before)
         conclude(united)
         return entry_of(united)

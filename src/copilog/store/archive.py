@@ -337,7 +337,10 @@ def _ids_like(connection: sqlite3.Connection, wanted: str) -> builtins.list[str]
         return [exact[0][0]]
     rows = connection.execute(
         "SELECT id FROM conversation WHERE id >= ?1 AND id < ?1 || char(1114111) "
-        "UNION SELECT id FROM conversation WHERE native_id >= ?1 AND native_id < ?1 || char(1114111)",
+        "UNION SELECT id FROM conversation WHERE native_id >= ?1 AND native_id < ?1 || char(1114111) "
+        # An export has no native id: its id is made of its content.
+        "UNION SELECT id FROM conversation WHERE native_id IS NULL "
+        "AND substr(id, instr(id, ':') + 1, length(?1)) = ?1",
         (wanted,),
     ).fetchall()
     if not rows:  # the id of a remote agent is an address: users see its last part

@@ -35,3 +35,16 @@ def is_counted(row: str, turn: str = "turn") -> str:
         f" WHERE superseded.conversation = {row}.conversation AND superseded.position = {row}.{turn}"
         " AND superseded.superseded IS NOT NULL)"
     )
+
+
+def turn_at(otherwise: str) -> str:
+    """Return SQL for the time of the turn `t`, which is that of a turn beside it where it has none of its own.
+
+    So a conversation that continues on another day takes none of its turns there. `otherwise` is SQL, too.
+    """
+    near = "SELECT near.started_at FROM turn AS near WHERE near.conversation = t.conversation"
+    before = (
+        f"{near} AND near.position < t.position AND near.started_at IS NOT NULL ORDER BY near.position DESC LIMIT 1"
+    )
+    after = f"{near} AND near.position > t.position AND near.started_at IS NOT NULL ORDER BY near.position LIMIT 1"
+    return f"coalesce(t.started_at, ({before}), ({after}), {otherwise})"

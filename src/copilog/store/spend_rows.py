@@ -116,8 +116,11 @@ class SpendRows:
         within = self._credits_within(credited)
         talk = self._talk
         known: dict[int | None, tuple[str | None, str | None]] = {None: (ended_at, None)}
+        began = {index: turn.timing.started_at or talk.first_at.get(index) for index, turn in talk.turns.items()}
+        last = next(filter(None, began.values()), None)
         for index, turn in talk.turns.items():
-            known[index] = time_text(turn.timing.started_at or talk.first_at.get(index)) or ended_at, agent_of(turn)
+            last = began[index] or last  # a turn without a time has that of the turn before it
+            known[index] = time_text(last) or ended_at, agent_of(turn)
         ordered = sorted(self._rows.items(), key=_by_place)
         for position, (key, numbers) in enumerate(ordered):
             slot, model, source, method = key

@@ -119,13 +119,15 @@ def lacks_something_stored(connection: sqlite3.Connection, entry: Entry) -> bool
 
     If only an index names the conversation now, it does not count as a reading: `put` keeps the stored state.
     """
-    row = connection.execute("SELECT rowid, digest, text_bytes FROM conversation WHERE id = ?", (entry.id,)).fetchone()
+    row = connection.execute(
+        "SELECT rowid, digest, text_bytes, turns FROM conversation WHERE id = ?", (entry.id,)
+    ).fetchone()
     if row is None or row[1] == entry.digest:
         return False
-    rowid, _, text_bytes = row
+    rowid, _, text_bytes, turns = row
     missing = _missing_files(connection, rowid, entry)
     if not entry.turns:
-        return not missing  # every file was read, and none has turns any more
+        return not missing or not turns  # every file was read, and none has turns any more, or never had
     is_damaged = '"damaged"' in entry.row.marks or any(trace.marks and "torn" in trace.marks for trace in entry.traces)
     if missing or is_damaged or entry.text_bytes < text_bytes:
         return True

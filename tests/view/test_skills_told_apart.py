@@ -45,7 +45,5 @@ def test_the_panel_tells_them_apart() -> None:
 def test_of_many_offered_skills_the_first_are_named() -> None:
     foot = TurnFoot(turn=0, offered_skills=[f"skill {number}" for number in range(8)])
 
-    assert foot.skill_facts() == [
-        "skills offered, not loaded: skill 0, skill 1, skill 2, skill 3, skill 4 and 3 more"
-    ]
+    assert foot.skill_facts() == ["skills offered, not loaded: skill 0, skill 1, skill 2, skill 3, skill 4 and 3 more"]
     assert foot.skill_facts(None)[0].endswith("skill 6, skill 7")

@@ -70,6 +70,15 @@ def about_agent(
     )
 
 
+def about_agents(
+    chosen: Chosen, archive: Archive, name: str, defined: Sequence[Definition] | None = None
+) -> list[AboutRow]:
+    """Return everything about the agents of this name, of each kind. Raise UsageError if there is none."""
+    kinds = {row.kind for row in agents(chosen, defined, limit=None).agents if _is(name, row.name, *row.also_named)}
+    ordered = [kind for kind in (CUSTOM, SUBAGENT, PARTICIPANT) if kind in kinds]
+    return [about_agent(chosen, archive, kind, name, defined) for kind in ordered or [DEFINED_ONLY]]
+
+
 def about_skill(chosen: Chosen, archive: Archive, name: str, defined: Sequence[Definition] | None = None) -> AboutRow:
     """Return everything about a skill. Raise UsageError if it was neither offered nor defined."""
     section = skills(chosen, defined, limit=None)

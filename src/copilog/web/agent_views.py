@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -17,6 +17,7 @@ from copilog.analysis.numbers import added
 from copilog.render.report import amounts
 from copilog.render.report.agents import HANDOVERS, KINDS
 from copilog.render.report.blocks import Column, Figure, number, table_of, text, worded, worked_out
+from copilog.web.dashboard.agents_and_skills import evidence_words
 from copilog.web.dashboard.composition import composition_panel
 from copilog.web.dashboard.links import Links
 from copilog.web.dashboard.panels import (
@@ -37,8 +38,8 @@ TONES = {"kept": "good", "succeeded": "good", "undone": "bad", "failed": "bad", 
 TURNS = [Series("turns", "tone-1")]
 MOST_CONVERSATIONS = 50
 COVERAGE = (
-    "What was not recorded is empty. In brackets: of how many turns tokens and credits are recorded. A turn counts for "
-    "its agent, its participant and each skill that it loaded, so rows overlap."
+    "A dash is what was not recorded; the column Recorded has the turns whose tokens and credits are. A turn counts "
+    "for its agent, its participant and each skill that it loaded, so rows overlap."
 )
 
 
@@ -66,12 +67,16 @@ def agent_sections(section: AgentsSection, uses: Uses, links: Links, *, is_check
         worded("Also named", lambda row: ", ".join(row.also_named), optional=True),
     ]
     last = [
-        *_use_columns(lambda row: uses.of(row.kind, row.name)),
         number("Last", "last_at", amounts.moment),
+        worded("Evidence", lambda row: ", ".join(row.evidence), optional=True),
         worded("Defined", lambda row: _yes_or_no(row.is_defined), optional=True),
     ]
-    table = figure_table("Agents", "agents.agents", rows, first, links, {"Agent": link}, last=last)
-    panels = [Panel(key="agents", title="Agents that ran", table=table, note=COVERAGE, is_wide=True)] if rows else []
+    panels: list[Panel] = []
+    if rows:
+        table = figure_table("Agents", "agents.agents", rows, first, links, {"Agent": link}, last=last)
+        panels.append(Panel(key="agents", title="Agents that ran", table=table, is_wide=True))
+        columns = [text("Agent", "name"), worded("Kind", lambda row: KINDS.get(row.kind, row.kind))]
+        panels.append(_costs(rows, columns, lambda row: uses.of(row.kind, row.name), {"Agent": link}))
     if section.handovers:
         panels.append(_handovers(section.handovers, links))
     panels += _only_defined("Agents that are defined and were never used", "custom", section.never_used, links)
@@ -89,14 +94,18 @@ def skill_sections(section: SkillsSection, uses: Uses, links: Links, *, is_check
 
     rows = section.skills
     last = [
-        *_use_columns(lambda row: uses.of(SKILL, row.name)),
         number("Last", "last_at", amounts.moment, optional=True),
+        worded("Evidence", evidence_words, optional=True),
         worded("Defined", lambda row: _yes_or_no(row.is_defined), optional=True),
     ]
     more: dict[str, Link] = {"Skill": link, "Conversations": partial(links.behind, "skills.skills.loaded")}
-    table = figure_table("Skills", "skills.skills", rows, [text("Skill", "name")], links, more, last=last)
-    title = "Skills that were offered or loaded"
-    panels = [Panel(key="skills", title=title, table=table, note=COVERAGE, is_wide=True)] if rows else []
+    panels: list[Panel] = []
+    if rows:
+        table = figure_table("Skills", "skills.skills", rows, [text("Skill", "name")], links, more, last=last)
+        panels.append(Panel(key="skills", title="Skills that were offered or loaded", table=table, is_wide=True))
+    loaded = [row for row in rows if row.loaded]
+    if loaded:
+        panels.append(_costs(loaded, [text("Skill", "name")], lambda row: uses.of(SKILL, row.name), {"Skill": link}))
     panels += _only_defined("Skills that are defined and were never loaded", SKILL, section.never_used, links)
     panels += _only_used("Skills that were loaded and are nowhere defined", SKILL, section.no_longer_defined, (), links)
     return [Section(key="list", title="Skills", panels=panels, remarks=_remarks(bool(panels), is_checked, "skills"))]
@@ -107,6 +116,14 @@ def _remarks(is_any: bool, is_checked: bool, what: str) -> list[str]:
     if not is_checked:
         remarks.append("What is defined on this machine does not belong to this archive: only what was used is shown.")
     return remarks
+
+
+def _costs(
+    rows: Sequence[Any], first: Sequence[Column], of: Callable[[Any], UseRow | None], named: Mapping[str, Link]
+) -> Panel:
+    title = "What they cost, and what became of it"
+    table = linked_table(title, rows, [*first, *_use_columns(of)], named)
+    return Panel(key="costs", title=title, table=table, note=COVERAGE, is_wide=True)
 
 
 def _use_columns(of: Callable[[Any], UseRow | None]) -> list[Column]:
@@ -135,8 +152,8 @@ def _use_columns(of: Callable[[Any], UseRow | None]) -> list[Column]:
         worked_out("Computed credits", spent("computed_credits"), amounts.decimal, optional=True),
         worked_out("Premium requests", spent("premium_requests"), amounts.decimal, optional=True),
         worked_out("Cost", spent("dollars"), amounts.dollars),
-        worded("Recorded of", coverage),
-        worded("What became of it", outcomes),
+        worded("Recorded", coverage),
+        worded("Outcome", outcomes),
     ]
 
 

@@ -128,7 +128,7 @@ def _skills(rows: Sequence[SkillRow], links: Links) -> Panel:
         {"Skill": link, "Conversations": partial(links.behind, "skills.skills.loaded")},
         last=[
             number("Last", "last_at", amounts.moment, optional=True),
-            worded("Evidence", _evidence, optional=True),
+            worded("Evidence", evidence_words, optional=True),
             worded("Defined", lambda row: _yes_or_no(row.is_defined), optional=True),
         ],
     )
@@ -137,7 +137,7 @@ def _skills(rows: Sequence[SkillRow], links: Links) -> Panel:
     return Panel(key="skills", title=title, chart=chart, table=table, note=note)
 
 
-def _evidence(row: SkillRow) -> str:
+def evidence_words(row: SkillRow) -> str:
     return ", ".join(f"{amounts.shown(how, 60)} ({times:,})" for how, times in row.evidence.items())
 
 

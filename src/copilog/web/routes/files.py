@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
 from starlette.responses import Response
 from starlette.routing import Route
 
+from copilog.analysis.figures import TouchedFileRow
 from copilog.analysis.selection import choose
 from copilog.analysis.work_outcomes import important_files
 from copilog.errors import UsageError
 from copilog.web.dashboard.cache import state_of
 from copilog.web.dashboard.links import Links
-from copilog.web.dashboard.panels import Section
+from copilog.web.dashboard.panels import Panel, Section
 from copilog.web.dashboard.parameters import this_minute
 from copilog.web.dashboard.work import important_files_panel
 from copilog.web.filters import Filters, filters_from, measured_by
@@ -60,12 +63,21 @@ def _sections(request: Request, filters: Filters) -> list[Section]:
         known = _cache.get(key)
         if known is None:
             rows = important_files(choose(archive, selection, now=now), limit=MOST_FILES)
-            panels = [important_files_panel(rows, Links(filters, now), is_wide=True)] if rows else []
+            panels = _panels(rows, Links(filters, now)) if rows else []
             remarks = [] if rows else ["No file was touched in the selected conversations."]
             known = Kept([], None, [Section(key="list", title="Files", panels=panels, remarks=remarks)])
             _cache.keep(key, known)
     sections: list[Section] = known.value
     return sections
+
+
+def _panels(rows: Sequence[TouchedFileRow], links: Links) -> list[Panel]:
+    """Return the chart of the first files, and the table of all."""
+    panel = important_files_panel(rows, links, is_wide=True)
+    table = Panel(key="all_files", title="All files", table=panel.table, is_wide=True)
+    if len(rows) == MOST_FILES:
+        table.title, table.note = f"The first {MOST_FILES} files", "Filters narrow the list."
+    return [msgspec.structs.replace(panel, table=None), table]
 
 
 routes = [Route(ADDRESS, files_page)]

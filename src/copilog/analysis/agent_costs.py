@@ -49,11 +49,13 @@ class Uses:
         return sorted(self._rows.values(), key=lambda row: (row.kind, -row.turns, row.name))
 
 
-def uses_of(chosen: Chosen, *, prices: bool = True) -> Uses:
-    """Return cost and outcomes of all agents and skills of the chosen turns."""
+def uses_of(chosen: Chosen, *, prices: bool = True, only: Key | None = None) -> Uses:
+    """Return cost and outcomes of all agents and skills of the chosen turns, or of one: its kind and its name."""
+    if only is not None:
+        only = only[0], only[1].casefold()
     chosen.note_outcomes()
     spellings: defaultdict[str, Spellings] = defaultdict(Spellings)
-    turns = _turns(chosen, spellings)
+    turns = _turns(chosen, spellings, only)
     numbers = _Numbers()
     table = price_table(models_of(chosen), plan=chosen.plan) if prices else None
     by_turn: dict[Place, Numbers] = {}
@@ -62,7 +64,9 @@ def uses_of(chosen: Chosen, *, prices: bool = True) -> Uses:
         before = by_turn.get(place)
         by_turn[place] = amounts if before is None else tuple(map(add, before, amounts))
         if cell.subagent:
-            numbers.add(("subagent", spellings["subagent"].key(cell.subagent, 0)), place, amounts)
+            key = "subagent", spellings["subagent"].key(cell.subagent, 0)
+            if only in (None, key):
+                numbers.add(key, place, amounts)
     for place, amounts in by_turn.items():
         for key in turns[place].keys if place in turns else ():
             numbers.add(key, place, amounts)
@@ -82,7 +86,7 @@ def uses_of(chosen: Chosen, *, prices: bool = True) -> Uses:
     )
 
 
-def _turns(chosen: Chosen, spellings: defaultdict[str, Spellings]) -> dict[Place, _Of]:
+def _turns(chosen: Chosen, spellings: defaultdict[str, Spellings], only: Key | None) -> dict[Place, _Of]:
     """Return the turns that have an agent or a skill."""
     loaded = loaded_skills(chosen.connection)
     turns: dict[Place, _Of] = {}
@@ -93,6 +97,8 @@ def _turns(chosen: Chosen, spellings: defaultdict[str, Spellings]) -> dict[Place
         names = [("custom", custom), ("participant", participant)]
         names += [(SKILL, name) for name in loaded.get(conversation, {}).get(turn, ())]
         keys = [(kind, spellings[kind].key(name)) for kind, name in names if name]
+        if only is not None:
+            keys = [key for key in keys if key == only]
         if keys:
             turns[conversation, turn] = _Of(list(dict.fromkeys(keys)), outcome or UNKNOWN)
     return turns

@@ -42,6 +42,12 @@ def test_commands_of_one_conversation_with_a_text_or_an_exit_code(client: TestCl
     assert client.get("/commands", params={"id": "vscode:nowhere"}).status_code == 404
 
 
+def test_a_conversation_links_to_its_commands(client: TestClient) -> None:
+    text = client.get("/conversation", params={"id": PLAN}).text
+
+    assert 'href="/commands?id=vscode%3Aa4d451ec-2346-4726-b72c-43d64c710968"' in text
+
+
 def test_the_script_is_copied(open_page: Callable[..., Page], address: str) -> None:
     page = open_page(address, "/commands?command=npm*", permissions=["clipboard-read", "clipboard-write"])
     page.locator("#script summary").click()

@@ -90,6 +90,10 @@ class ShareRow(Figures, kw_only=True):
     percent: float
     turns: int
 
+    @property
+    def name(self) -> str:
+        return f"{self.category}: {self.label}" if self.label else self.category
+
 
 class Prices(Figures, kw_only=True):
     """The prices that were used."""

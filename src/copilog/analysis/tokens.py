@@ -191,21 +191,44 @@ def _put_prices(chosen: Chosen, table: PriceTable | None) -> None:
     chosen.connection.execute("CREATE INDEX temp.unit_price_model ON unit_price (model)")
 
 
+HAS_SHARE = "f.percent IS NOT NULL"
+
+
 class Among(NamedTuple):
     """Turns of which something is measured: SQL for rows with a conversation and a turn, and its parameters."""
 
     sql: str = "temp.chosen_turn"
     parameters: tuple[Any, ...] = ()
 
-    def shares(self) -> str:
+    def source(self) -> str:
         return f"""
             temp.chosen AS c CROSS JOIN prompt_share AS f ON f.conversation = c.conversation
             JOIN {self.sql} AS t ON t.conversation = f.conversation AND t.turn = coalesce(f.turn, {NO_TURN})
-            WHERE f.percent IS NOT NULL
         """
+
+    def shares(self) -> str:
+        return f"{self.source()} WHERE {HAS_SHARE}"
 
 
 ALL_TURNS = Among()
+_TURN = "t.conversation << 32 | t.turn"
+COMPOSED = SqlTable(
+    name="tokens",
+    amounts={"composition_turns": Amount(_TURN, "Turns that record what their prompt was made of", DISTINCT)},
+    source=ALL_TURNS.source(),
+    where=HAS_SHARE,
+    turn="t.turn",
+)
+SHARES = SqlTable(
+    name="tokens.composition",
+    amounts={"turns": Amount(_TURN, "Turns", DISTINCT)},
+    keys=("name",),
+    by=("f.category || coalesce(': ' || nullif(f.label, ''), '')",),
+    of=" whose prompt had {}",
+    source=ALL_TURNS.source(),
+    where=HAS_SHARE,
+    turn="t.turn",
+)
 
 
 def composition(chosen: Chosen, among: Among = ALL_TURNS) -> list[ShareRow]:

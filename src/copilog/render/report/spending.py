@@ -188,16 +188,11 @@ def _composition(rows: Sequence[ShareRow], composed: int, turns: int) -> Chart:
     picture = charts.bars(
         "composition",
         COMPOSITION,
-        [charts.Bar(amounts.shown(name_of_share(row)), [row.percent]) for row in rows],
+        [charts.Bar(amounts.shown(row.name), [row.percent]) for row in rows],
         words=lambda value: amounts.percent(value / 100),
         full=100,
     )
     return Chart(COMPOSITION, [picture], note=composed_of(composed, turns))
-
-
-def name_of_share(row: ShareRow) -> str:
-    """Return a category of prompts with its label."""
-    return f"{row.category}: {row.label}" if row.label else row.category
 
 
 def composed_of(composed: int, turns: int) -> str:

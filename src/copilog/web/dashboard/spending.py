@@ -58,7 +58,9 @@ def spending(measured: Measured, links: Links) -> Section:
         "tokens-by-model", "Tokens by model", tokens.by_model, partial(links.behind, "tokens.by_model.tokens")
     )
     if tokens.composition:
-        panels.append(composition_panel(tokens.composition, tokens.composition_turns, measured.stats.totals.turns))
+        link = partial(links.behind, "tokens.composition.turns")
+        turns = measured.stats.totals.turns
+        panels.append(composition_panel(tokens.composition, tokens.composition_turns, turns, link))
     if tokens.by_conversation:
         panels.append(_conversations(tokens.by_conversation))
     if tokens.origins:

@@ -177,6 +177,7 @@ def test_a_renamed_agent_has_one_page_with_both_names_and_all_texts(
         assert "1 turn of 1 conversation" in text
         assert "What changed from the text before" in text
     assert client.get("/agents").text.count(">Pilot</a>") == 0
+    assert "figure=agents.agents.turns&amp;value=custom&amp;value=Navigator" in client.get("/dashboard").text
 
 
 @pytest.mark.parametrize(

@@ -235,3 +235,11 @@ def test_calls_inside_a_sub_agent_are_not_those_of_the_agent(empty: Archive) -> 
     )
 
     assert [row.name for row in about_agent(chosen, empty, "custom", "Pilot").tools] == ["read_file", "runSubagent"]
+
+
+def test_the_text_of_an_undone_turn_is_no_version(empty: Archive) -> None:
+    undone = told(1, "Pilot", SECOND, day=4)
+    undone.superseded = "undone"
+    chosen = store(empty, conversation("a", [told(0, "Pilot", FIRST, day=4), undone], day=4))
+
+    assert [version.text for version in about_agent(chosen, empty, "custom", "Pilot").versions] == [FIRST]

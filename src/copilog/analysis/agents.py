@@ -20,7 +20,7 @@ from copilog.analysis.renames import current_name, earlier_names
 from copilog.analysis.selection import Chosen
 from copilog.definitions import Definition
 from copilog.store.schema import UNNAMED
-from copilog.store.told_texts import AGENT, SHORTEST_SHARED
+from copilog.store.told_tables import AGENT, SHORTEST_SHARED
 
 DEFAULT = "(default)"  # a turn without a custom agent
 RECORDED = "recorded"  # participants are named in the turn's own record

@@ -11,7 +11,6 @@ from copilog.analysis.name_keys import in_order
 from copilog.definitions import Definition
 from copilog.detection.definition_index import AGENT_KINDS, BUILT_IN
 from copilog.store.schema import UNNAMED
-from copilog.store.told_texts import body_of, digest_of
 
 AGENTS = AGENT_KINDS
 SKILLS = ("skill",)
@@ -45,6 +44,10 @@ class Defined:
 
         `told` has the digests of the texts by the name that was used.
         """
+        if not self.definitions or not told:
+            return
+        from copilog.store.told_texts import body_of, digest_of  # not needed by most figures
+
         used = {name.casefold() for name in told}
         free = {digest_of(body_of(made.body)): made for made in self.definitions if made.name.casefold() not in used}
         for name, digests in told.items():

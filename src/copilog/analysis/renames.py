@@ -6,12 +6,13 @@ agents. All conversations of the archive count, whatever is selected, so that an
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
-from copilog.store.told_texts import AGENT, SHORTEST_SHARED
+import msgspec
+
+from copilog.store.told_tables import AGENT, SHORTEST_SHARED
 
 Span = tuple[str, str]  # of uses: the first time, the last time
 
@@ -52,7 +53,7 @@ def _names_by_text(connection: sqlite3.Connection) -> Iterable[set[str]]:
         " HAVING min(name) <> max(name) AND max(characters) >= ?)) GROUP BY digest",
         (AGENT, AGENT, SHORTEST_SHARED),
     ).fetchall()
-    folded = [{name.casefold() for name in json.loads(names)} for (names,) in rows]
+    folded = [{name.casefold() for name in msgspec.json.decode(names)} for (names,) in rows]
     return [names for names in folded if len(names) > 1]
 
 

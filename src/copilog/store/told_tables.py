@@ -1,6 +1,12 @@
-"""Define the table of what agents and skills were told, which one migration makes: never change it once released."""
+"""Define the table of what agents and skills were told, which one migration makes: never change it once released.
+
+Whoever only asks the table needs nothing else of `told_texts`.
+"""
 
 from __future__ import annotations
+
+AGENT, SKILL = "agent", "skill"  # the kinds of texts
+SHORTEST_SHARED = 40  # characters; a shorter text is in two agents by chance
 
 TOLD_TABLES = """
     CREATE TABLE told_text (               -- the instructions of a custom agent or a skill, in a turn

@@ -18,10 +18,9 @@ from copilog import jsonio
 from copilog.model import Attachment, Conversation, Message, Prompt, Skill, Text, ToolCall, ToolResult, Turn
 from copilog.store.rows import ToldTextRow
 from copilog.store.schema import UNNAMED
+from copilog.store.told_tables import AGENT, SKILL
 
-AGENT, SKILL = "agent", "skill"
 SKILL_FILE = "skill.md"
-SHORTEST_SHARED = 40  # characters; a shorter text is in two agents by chance
 RANGES = frozenset({"startLine", "endLine", "offset", "limit", "view_range"})  # arguments of reading a part
 PATHS = ("filePath", "path", "file_path")
 

@@ -34,7 +34,6 @@ FEW = 3  # keys of a table whose conversations are listed: all of them are summe
 # What is a number and no sum of rows.
 NOT_SUMMED = {
     "tokens.composition.percent": "an average over turns, of which many have no row of the category",
-    "tokens.composition.turns": "turns of that average",
     "tokens.prices.discount": "a setting",
     **{
         f"tokens.month.{name}": "of the rows of days, whatever the selection's period"

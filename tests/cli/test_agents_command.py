@@ -141,7 +141,7 @@ def test_an_empty_machine_has_no_agents_or_skills(machine: Path, command: str) -
 
 
 def test_names_cannot_control_the_terminal(tmp_path: Path, machine: Path) -> None:
-    nasty = "evil\x1b[31m\nname"
+    nasty = "evil\x1b[31m\nsplit"
     with Archive(tmp_path / "nasty.db", write=True) as archive:
         store(archive, conversation("a", [turn(0, nasty, skills=[Skill(name=nasty, is_loaded=True)])]))
 
@@ -149,7 +149,7 @@ def test_names_cannot_control_the_terminal(tmp_path: Path, machine: Path) -> Non
         ended = run(command, "--archive", tmp_path / "nasty.db", "--no-scan")
         assert "evil" in ended.out
         assert "\x1b" not in ended.out
-        assert "\nname" not in ended.out
+        assert "\nsplit" not in ended.out
 
 
 # --- the graph --------------------------------------------------------------------------------------------------
@@ -261,3 +261,37 @@ def test_folders_of_other_machines_define_nothing(tmp_path: Path, monkeypatch: p
     ]
 
     assert definitions_on_this_machine(strangers, []) == []
+
+
+# --- one agent, one skill -------------------------------------------------------------------------------------------
+
+
+def test_one_agent_is_printed_with_its_text_and_cost() -> None:
+    ended = run("--sample", "agents", "reviewer")
+
+    assert "You review changes before they are merged." in ended.out
+    assert "tokens recorded in 0, credits in 0 of 3 turns" in ended.out
+    assert "outcomes: 1 failed, 2 unknown" in ended.out
+    assert "Review the forecast cache" in ended.out
+
+
+def test_one_skill_as_json_has_what_its_prompts_were_made_of() -> None:
+    about = json.loads(run("--sample", "skills", "release", "--json").out)
+
+    assert about["versions"][0]["text"] == "Follow docs/releasing.md from top to bottom."
+    assert [row["category"] for row in about["composition"]] == ["User Context", "System", "System"]
+    assert about["use"]["token_turns"] == 1
+    assert [row["title"] for row in about["conversations"]] == ["Plan the 1.4 release"]
+
+
+def test_the_json_of_all_has_their_cost() -> None:
+    uses = {(row["kind"], row["name"]): row for row in json.loads(run("--sample", "agents", "--json").out)["uses"]}
+
+    assert uses["custom", "Reviewer"]["outcomes"] == {"failed": 1, "unknown": 2}
+    assert uses["custom", "Reviewer"]["spend"]["credits"] is None
+    assert uses["custom", "release-helper"]["credit_turns"] == 1
+
+
+@pytest.mark.parametrize("arguments", [["agents", "nobody"], ["skills", "nothing"], ["agents", "reviewer", "--csv"]])
+def test_an_unknown_name_and_csv_of_one_are_errors(arguments: list[str]) -> None:
+    assert run("--sample", *arguments).code == 2

@@ -12,13 +12,19 @@ from copilog.model import Conversation
 from copilog.store.archive import Archive
 from copilog.trajectory import ConversationTrajectory, encode_trajectory, trajectories_of, trajectory_of
 
-# `{id}` is replaced by a conversation, `{q}` by a search.
+# `{id}` is replaced by a conversation, `{q}` by a search, and `{agent}` and `{skill}` by names of the sample.
 PAGES = {
     "library": "/",
     "search": "/?q={q}",
     "conversation": "/conversation?id={id}",
     "timeline": "/conversation/timeline?id={id}",
     "dashboard": "/dashboard",
+    "agents": "/agents",
+    "agent": "/agents/one?kind=custom&name={agent}",
+    "skills": "/skills",
+    "skill": "/skills/one?name={skill}",
+    "files": "/files",
+    "commands": "/commands",
     "graph": "/graph",
     "trajectories": "/trajectories",
     "problems": "/problems?level=all",
@@ -43,13 +49,16 @@ TRAJECTORY_PAGES = {
 }
 
 
-def address_of(name: str, conversation_id: str, query: str = "tide") -> str:
+def address_of(name: str, conversation_id: str, query: str = "tide", **names: str) -> str:
     """Return the address of a page, relative to that of the viewer."""
-    return filled(PAGES[name], conversation_id, query)
+    return filled(PAGES[name], conversation_id, query, **names)
 
 
-def filled(where: str, conversation_id: str, query: str = "tide") -> str:
-    return where.format(id=quote(conversation_id, safe=""), q=quote(query, safe=""))
+def filled(
+    where: str, conversation_id: str, query: str = "tide", *, agent: str = "Reviewer", skill: str = "release"
+) -> str:
+    values = {"id": conversation_id, "q": query, "agent": agent, "skill": skill}
+    return where.format(**{name: quote(value, safe="") for name, value in values.items()})
 
 
 def trajectory_addresses(page: Page, address: str, conversation: Conversation, name: str = "run") -> dict[str, str]:

@@ -61,6 +61,7 @@ def test_a_definition_is_shown_by_its_node_alone(
     assert shown.status_code == 200
     assert "<strong>kind</strong>" in shown.text
     assert "Reads diffs" in shown.text
+    assert 'href="/agents/one?kind=custom&amp;name=Reviewer"' in shown.text
     assert "<script>" not in shown.text.partition('class="prose"')[2]
     assert other.status_code == 404
 

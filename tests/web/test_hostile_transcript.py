@@ -65,7 +65,7 @@ def test_hostile_text_runs_nothing_on(
     hostile_archive: Path,
     page_faults: list[str],
 ) -> None:
-    page = open_page(served(hostile_archive), address_of(name, ID, NAME))
+    page = open_page(served(hostile_archive), address_of(name, ID, NAME, agent=NAME, skill=NAME))
     _look_at_everything(page)
 
     if name == "missing":

@@ -16,15 +16,20 @@ from copilog.analysis.defined_usage import AGENTS, Defined
 from copilog.analysis.facts import CHOSEN_TURNS, DISTINCT, Amount, SqlTable, TableByKind, WalkedTable
 from copilog.analysis.figures import AgentRow, AgentsSection, HandoverRow
 from copilog.analysis.name_keys import Spellings, most_common
+from copilog.analysis.renames import current_name, earlier_names
 from copilog.analysis.selection import Chosen
 from copilog.definitions import Definition
 from copilog.store.schema import UNNAMED
+from copilog.store.told_tables import AGENT, SHORTEST_SHARED
 
 DEFAULT = "(default)"  # a turn without a custom agent
 RECORDED = "recorded"  # participants are named in the turn's own record
 
 # Custom agents may lack a name; there is evidence for each.
-CUSTOM_AGENT = f"coalesce(nullif(t.custom_agent, ''), CASE WHEN t.agent_evidence IS NOT NULL THEN '{UNNAMED}' END)"
+CUSTOM_AGENT = (
+    f"coalesce(nullif({current_name('t.custom_agent')}, ''),"
+    f" CASE WHEN t.agent_evidence IS NOT NULL THEN '{UNNAMED}' END)"
+)
 
 # The author of a message with a parent call is the sub-agent that this call started.
 STARTED = """
@@ -198,6 +203,7 @@ HANDOVERS = WalkedTable(
 def agents(chosen: Chosen, defined: Sequence[Definition] | None = None, *, limit: int | None = 50) -> AgentsSection:
     """Return the agents that ran and their hand-overs; with definitions, also unused and missing ones."""
     shelf = Defined(defined, AGENTS)
+    shelf.match_by_text(told_digests(chosen))
     rows = list(_rows(chosen, shelf))
     rows.sort(key=lambda row: (-row.turns, row.name, row.kind))
     used = {row.name for row in rows if row.kind != "participant"}
@@ -207,6 +213,15 @@ def agents(chosen: Chosen, defined: Sequence[Definition] | None = None, *, limit
         never_used=shelf.never_used(used)[:limit],
         no_longer_defined=shelf.missing(used)[:limit],
     )
+
+
+def told_digests(chosen: Chosen) -> dict[str, set[str]]:
+    """Return the digests of the texts that custom agents were told, by the present name of the agent."""
+    digests: dict[str, set[str]] = {}
+    sql = f"SELECT DISTINCT {current_name('t.name')}, digest FROM told_text AS t WHERE kind = ? AND characters >= ?"  # noqa: S608
+    for name, digest in chosen.connection.execute(sql, (AGENT, SHORTEST_SHARED)):
+        digests.setdefault(name, set()).add(digest)
+    return digests
 
 
 def handovers(chosen: Chosen) -> list[HandoverRow]:
@@ -247,6 +262,7 @@ class _Tally:
 
 def _rows(chosen: Chosen, shelf: Defined) -> Iterator[AgentRow]:
     spellings = {kind: Spellings() for kind in ("custom", "participant", "subagent")}
+    earlier = earlier_names(chosen.connection)
     for (kind, key), tally in _tallies(chosen, spellings).items():
         name = spellings[kind].shown(key)
         is_definable = kind != "participant"
@@ -261,6 +277,7 @@ def _rows(chosen: Chosen, shelf: Defined) -> Iterator[AgentRow]:
             evidence=most_common(tally.evidence),
             is_defined=shelf.is_defined(name) if is_definable else None,
             path=shelf.path_of(name) if is_definable else None,
+            also_named=[*earlier.get(key, ()), *shelf.other_names(name)] if kind == "custom" else [],
         )
 
 

@@ -191,6 +191,7 @@ def _tokens(section: TokensSection, names: _Names) -> TokensSection:
         ),
         calibration=section.calibration,
         composition=_composition(section.composition),
+        composition_turns=section.composition_turns,
         origins=section.origins,
         at_least=section.at_least,
         at_most=section.at_most,
@@ -311,6 +312,7 @@ def _agent(row: AgentRow, names: _Names) -> AgentRow:
         last_at=_day(row.last_at),
         evidence=list(dict.fromkeys(_evidence(how) for how in row.evidence)),
         path=None,
+        also_named=[names.agent(name) for name in row.also_named],
     )
 
 

@@ -126,8 +126,8 @@ class Tallies:
         for turn, numbers in turns.items():
             known = int(numbers[-1])
             if turn != NO_TURN:
-                self.input_turns += known & _HAS_INPUT != 0
-                self.credit_turns += known & _HAS_CREDITS != 0
+                self.input_turns += known & HAS_INPUT != 0
+                self.credit_turns += known & HAS_CREDITS != 0
             if turn > 0 and numbers[_CACHEABLE]:
                 self.cache_turns += 1
                 self.missed_turns += not numbers[_CACHE_READ]
@@ -206,16 +206,16 @@ class Tallies:
         if by == "turn":
             return self._turn_rows()
         if by in IN_ORDER_OF_TIME:
-            return [_row_of(name, tally[name]) for name in sorted(tally)]
+            return [row_of(name, tally[name]) for name in sorted(tally)]
         ordered = sorted(tally, key=lambda name: (*_cost_key(tally[name][2:]), name))[: self._limit]
         if by == "conversation":
-            return [_row_of(title, tally[title, name], name) for title, name in ordered]
-        return [_row_of(self._shown(by, name), tally[name]) for name in ordered]
+            return [row_of(title, tally[title, name], name) for title, name in ordered]
+        return [row_of(self._shown(by, name), tally[name]) for name in ordered]
 
     def _turn_rows(self) -> list[SpendRow]:
         """Return turns by the title of their conversation and their number from 1 on, as in `copilog show --turn`."""
         return [
-            _row_of(f"{title} #{turn + 1}", (1, 1, *numbers), f"{name}#{turn + 1}")
+            row_of(f"{title} #{turn + 1}", (1, 1, *numbers), f"{name}#{turn + 1}")
             for *_, title, name, turn, numbers in sorted(self._turns)[: self._limit]
         ]
 
@@ -223,7 +223,7 @@ class Tallies:
         """Return the numbers by source and method, largest number of tokens first."""
         found = []
         for (source, method), numbers in self._tallies["origin"].items():
-            row = _row_of(source, numbers)
+            row = row_of(source, numbers)
             found.append(
                 OriginRow(
                     source=source,
@@ -273,7 +273,7 @@ _INPUT, _OUTPUT, _ESTIMATED_INPUT, _ESTIMATED_OUTPUT, _DOLLARS, _ESTIMATED_DOLLA
 )
 _CACHEABLE, _CACHE_READ, _UNPRICED = AT[CACHEABLE], AT["cache_read"], AT["unpriced"]
 _AT_MOST = (1 << WIDTH) - 1
-_HAS_INPUT, _HAS_CREDITS = KNOWN["input"] * _AT_MOST, KNOWN["credits"] * _AT_MOST
+HAS_INPUT, HAS_CREDITS = KNOWN["input"] * _AT_MOST, KNOWN["credits"] * _AT_MOST
 # Name, place, the bits of `known`, and whether it is a count: of each field that may be unknown.
 _FIELDS = [(name, AT[name], KNOWN[name] * _AT_MOST, name in COUNTS) for name in FIELDS if name != "unpriced"]
 
@@ -284,7 +284,7 @@ def _cost_key(numbers: Numbers) -> tuple[float, float]:
     return -(numbers[_DOLLARS] + numbers[_ESTIMATED_DOLLARS]), -tokens
 
 
-def _row_of(name: str, numbers: Numbers, id_: str | None = None) -> SpendRow:
+def row_of(name: str, numbers: Numbers, id_: str | None = None) -> SpendRow:
     conversations, turns, *rest = numbers
     known = int(rest[-1])
     fields: dict[str, Any] = {

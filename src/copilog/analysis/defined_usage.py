@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -29,6 +29,7 @@ class Defined:
         self._by_name: dict[str, Definition] = {}
         for made in self.definitions:
             self._by_name.setdefault(made.name.casefold(), made)
+        self._renamed: dict[str, Definition] = {}  # by the name under which an agent was used
         self._at_home = BUILT_IN if "agent" in kinds else frozenset[str]()
 
     def is_defined(self, name: str) -> bool | None:
@@ -38,6 +39,27 @@ class Defined:
             return True
         return None if not self.is_whole or key in self._at_home or key == UNNAMED else False
 
+    def match_by_text(self, told: Mapping[str, Collection[str]]) -> None:
+        """Match names that are not defined with definitions of the same text that have another name.
+
+        `told` has the digests of the texts by the name that was used.
+        """
+        if not self.definitions or not told:
+            return
+        from copilog.store.told_texts import body_of, digest_of  # not needed by most figures
+
+        used = {name.casefold() for name in told}
+        free = {digest_of(body_of(made.body)): made for made in self.definitions if made.name.casefold() not in used}
+        for name, digests in told.items():
+            matching = [free[digest] for digest in digests if digest in free]
+            if matching and name.casefold() not in self._by_name and name != UNNAMED:
+                self._renamed[name.casefold()] = self._by_name[name.casefold()] = matching[0]
+
+    def other_names(self, name: str) -> list[str]:
+        """Return the name of the definition that has the text, but not the name, of what was used."""
+        made = self._renamed.get(name.casefold())
+        return [made.name] if made is not None else []
+
     def path_of(self, name: str) -> str | None:
         """Return the path of a definition; of several with a name the first counts, as it does for Copilot."""
         made = self._by_name.get(name.casefold())
@@ -46,6 +68,7 @@ class Defined:
     def never_used(self, used: Iterable[str]) -> list[DefinedRow]:
         """Return the definitions whose name is not among those that were used."""
         keys = {name.casefold() for name in used}
+        keys |= {made.name.casefold() for name, made in self._renamed.items() if name in keys}
         rows = [
             DefinedRow(name=made.name, path=made.path, scope=made.scope, description=made.description)
             for made in self.definitions

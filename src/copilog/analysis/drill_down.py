@@ -34,6 +34,8 @@ TABLES: tuple[Table, ...] = (
     totals.ALL_EDITS,
     *token_figures.TABLES,
     tokens.TOKENS_OF_TOOLS,
+    tokens.COMPOSED,
+    tokens.SHARES,
     models.MODELS,
     models.UNKNOWN_MODEL,
     models.SWITCHES,

@@ -90,6 +90,10 @@ class ShareRow(Figures, kw_only=True):
     percent: float
     turns: int
 
+    @property
+    def name(self) -> str:
+        return f"{self.category}: {self.label}" if self.label else self.category
+
 
 class Prices(Figures, kw_only=True):
     """The prices that were used."""
@@ -197,6 +201,7 @@ class TokensSection(Figures, kw_only=True):
     period: PeriodSection  # the selected one; without one, the billing month so far
     credits: CreditsSection
     composition: list[ShareRow]
+    composition_turns: int = 0  # turns whose composition is recorded
     origins: list[OriginRow]
     calibration: list[CalibrationRow] = []  # empty if nothing is estimated
     at_least: EstimateEnd | None = None
@@ -315,6 +320,7 @@ class AgentRow(Figures, kw_only=True):
     evidence: list[str]
     is_defined: bool | None = None  # None: definitions were not read
     path: str | None = None  # of its definition
+    also_named: list[str] = []  # other names of a custom agent with the same text: its file was renamed
 
 
 class HandoverRow(Figures, kw_only=True):

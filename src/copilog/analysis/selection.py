@@ -2,8 +2,9 @@
 
     chosen        the conversations
     chosen_turn   their turns, with day, hour, weekday and outcome; and turn -1, to which facts without a turn belong
+    renamed       earlier names of custom agents, with the present one
 
-Both are temporary tables, so that every figure is one join away: nothing is written to the archive. A period applies
+They are temporary tables, so that every figure is one join away: nothing is written to the archive. A period applies
 to turns, other filters to entire conversations. A conversation that was continued under another id repeats the turns
 of the first; such copies are left out, so that no turn is measured twice. So are superseded turns.
 """
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from copilog.analysis.plans import Plan
+from copilog.analysis.renames import TABLE, renames
 from copilog.store.match_candidates import SHORTEST_UNIQUE_ID
 from copilog.store.schema import UNANSWERED, turn_at
 from copilog.store.selection import Selection, where
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["NO_TURN", "Chosen", "Selection", "choose"]
 
 NO_TURN = -1
-TABLES = ("chosen", "chosen_turn")
+TABLES = ("chosen", "chosen_turn", "renamed")
 
 
 class Chosen:
@@ -107,6 +109,7 @@ def _make_tables(connection: sqlite3.Connection) -> None:
         """
         DROP TABLE IF EXISTS temp.chosen;
         DROP TABLE IF EXISTS temp.chosen_turn;
+        DROP TABLE IF EXISTS temp.renamed;
         CREATE TEMP TABLE chosen (
             conversation INTEGER PRIMARY KEY, id TEXT, title TEXT, workspace TEXT, repository TEXT, branch TEXT,
             source TEXT, at TEXT
@@ -117,6 +120,9 @@ def _make_tables(connection: sqlite3.Connection) -> None:
         ) WITHOUT ROWID;
         """
     )
+    connection.execute(TABLE)
+    names = renames(connection)
+    _execute_many(connection, "INSERT INTO temp.renamed VALUES (?, ?)", list(names.items()))
 
 
 def _choose_conversations(archive: Archive, selection: Selection) -> None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from copilog.analysis.cells import RECORDED, Cell, Numbers, Row
 from copilog.analysis.plans import system_sql
 from copilog.analysis.prices import PricedModel, PriceTable
+from copilog.analysis.renames import current_name
 from copilog.analysis.selection import NO_TURN, Chosen
 
 # Positions in a row: of the first number, of the bits that say which numbers are known, of the ends of estimates.
@@ -43,8 +44,8 @@ def spent(
     prompts = "s.prompts" if _has_long_prices(table, every_model) else "NULL"
     rows = chosen.connection.execute(
         f"""
-        SELECT c.conversation, t.turn, t.day, s.model, s.agent, s.subagent, s.source, s.method, s.payer,
-               {system_sql(chosen.plan, "s.billing", "t.day")}, s.has_credits, t.outcome, c.repository,
+        SELECT c.conversation, t.turn, t.day, s.model, {current_name("s.agent")}, s.subagent, s.source, s.method,
+               s.payer, {system_sql(chosen.plan, "s.billing", "t.day")}, s.has_credits, t.outcome, c.repository,
                {_COUNTED}, {_IS_KNOWN}, {prompts}, coalesce(s.credits_within, 0), {_ENDS}
         FROM temp.chosen AS c
         CROSS JOIN spend AS s ON s.conversation = c.conversation

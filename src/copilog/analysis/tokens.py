@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -65,7 +66,8 @@ def tokens(chosen: Chosen, *, limit: int | None = 20, prices: bool = True, cache
         month=month_section(chosen, tallies, table),
         period=period,
         credits=credits_section(tallies.cells(), tallies.shown_model, to_compare),
-        composition=_composition(chosen),
+        composition=composition(chosen),
+        composition_turns=composed_turns(chosen),
         origins=tallies.origins(),
         calibration=calibration_rows(chosen.connection) if least is not None else [],
         at_least=least,
@@ -189,25 +191,70 @@ def _put_prices(chosen: Chosen, table: PriceTable | None) -> None:
     chosen.connection.execute("CREATE INDEX temp.unit_price_model ON unit_price (model)")
 
 
-def _composition(chosen: Chosen) -> list[ShareRow]:
+HAS_SHARE = "f.percent IS NOT NULL"
+
+
+class Among(NamedTuple):
+    """Turns of which something is measured: SQL for rows with a conversation and a turn, and its parameters."""
+
+    sql: str = "temp.chosen_turn"
+    parameters: tuple[Any, ...] = ()
+
+    def source(self) -> str:
+        return f"""
+            temp.chosen AS c CROSS JOIN prompt_share AS f ON f.conversation = c.conversation
+            JOIN {self.sql} AS t ON t.conversation = f.conversation AND t.turn = coalesce(f.turn, {NO_TURN})
+        """
+
+    def shares(self) -> str:
+        return f"{self.source()} WHERE {HAS_SHARE}"
+
+
+ALL_TURNS = Among()
+_TURN = "t.conversation << 32 | t.turn"
+COMPOSED = SqlTable(
+    name="tokens",
+    amounts={"composition_turns": Amount(_TURN, "Turns that record what their prompt was made of", DISTINCT)},
+    source=ALL_TURNS.source(),
+    where=HAS_SHARE,
+    turn="t.turn",
+)
+SHARES = SqlTable(
+    name="tokens.composition",
+    amounts={"turns": Amount(_TURN, "Turns", DISTINCT)},
+    keys=("name",),
+    by=("f.category || coalesce(': ' || nullif(f.label, ''), '')",),
+    of=" whose prompt had {}",
+    source=ALL_TURNS.source(),
+    where=HAS_SHARE,
+    turn="t.turn",
+)
+
+
+def composition(chosen: Chosen, among: Among = ALL_TURNS) -> list[ShareRow]:
     """Return the mean share of each category in prompts, over all turns with shares; a missing category counts as 0."""
     rows = chosen.connection.execute(
         f"""
-        WITH share AS (
+        WITH share AS MATERIALIZED (
             SELECT t.conversation, t.turn, f.category, f.label, avg(f.percent) AS percent
-            FROM temp.chosen AS c
-            CROSS JOIN prompt_share AS f ON f.conversation = c.conversation
-            CROSS JOIN temp.chosen_turn AS t ON t.conversation = f.conversation AND t.turn = coalesce(f.turn, {NO_TURN})
-            WHERE f.percent IS NOT NULL GROUP BY 1, 2, 3, 4
+            FROM {among.shares()} GROUP BY 1, 2, 3, 4
         )
         SELECT category, label, sum(percent) / (SELECT count(DISTINCT conversation << 32 | turn) FROM share), count(*)
         FROM share GROUP BY category, label ORDER BY 3 DESC, category, label
-        """  # noqa: S608
+        """,  # noqa: S608
+        among.parameters,
     )
     return [
         ShareRow(category=category, label=label, percent=percent, turns=turns)
         for category, label, percent, turns in rows
     ]
+
+
+def composed_turns(chosen: Chosen, among: Among = ALL_TURNS) -> int:
+    """Return the number of turns whose composition is recorded."""
+    sql = f"SELECT count(DISTINCT t.conversation << 32 | t.turn) FROM {among.shares()}"  # noqa: S608
+    (turns,) = chosen.connection.execute(sql, among.parameters).fetchone()
+    return int(turns)
 
 
 def _prices_of(models: Iterable[str], table: PriceTable | None, discount: float) -> Prices | None:

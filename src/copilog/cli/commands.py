@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from copilog.store.selection import Selection
 
 MOST = 200
-DID_NOT_RUN = frozenset({"denied", "skipped", "cancelled"})
 
 
 @click.command(
@@ -129,62 +128,12 @@ def _lines(runs: list[CommandRun]) -> Iterator[str]:
 
 def _facts(run: CommandRun) -> list[str]:
     from copilog.cli.tables import duration
+    from copilog.exports.command_script import facts_of_run
 
-    facts = [
-        f"turn {run.number}" if run.number is not None else "",
-        when(datetime.fromisoformat(run.at)) if run.at else "",
-        "" if run.exit_code is None else f"exit {run.exit_code}",
-        _outcome(run),
-        duration(run.elapsed_ms) if run.elapsed_ms is not None else "",
-        _approved(run),
-        f"edited by the {run.edited_by}" if run.edited_by else "",
-        f"in {one_line(run.directory)}" if run.directory else "",
-    ]
-    return [fact for fact in facts if fact]
-
-
-def _outcome(run: CommandRun) -> str:
-    """Return how the call ended, unless its approval or the exit code says so."""
-    is_plain = run.outcome in (None, "succeeded", "unknown", run.approval)
-    return "" if is_plain else str(run.outcome)
-
-
-def _approved(run: CommandRun) -> str:
-    from copilog.view.wording import approval_words
-
-    if run.origin == "user":
-        return "typed by the user"
-    return approval_words(run.approval, run.approval_detail) if run.approval is not None else ""
-
-
-# --- as a script ------------------------------------------------------------------------------------------------------
+    return facts_of_run(run, when=lambda at: when(datetime.fromisoformat(at)), duration=duration)
 
 
 def _script_lines(runs: list[CommandRun]) -> Iterator[str]:
-    """Yield the lines of a script. What is not a command is a comment; the texts of others cannot end one."""
-    directory: str | None = None
-    for conversation, group in groupby(runs, key=lambda run: run.id):
-        made = list(group)
-        yield f"# {one_line(conversation)}: {one_line(made[0].title or '')}"
-        for run in made:
-            yield f"# {one_line('; '.join(_facts(run)))}"
-            reason = _why_left_out(run)
-            if reason is not None:
-                yield f"# left out, {reason}: {one_line(run.command)}"
-                continue
-            if run.directory is not None and run.directory != directory and printable(run.directory) == run.directory:
-                directory = run.directory
-                yield f"cd {_quoted(directory)}"
-            yield run.command.rstrip("\n")
+    from copilog.exports.command_script import script_lines
 
-
-def _why_left_out(run: CommandRun) -> str | None:
-    if run.outcome in DID_NOT_RUN:
-        return f"it did not run ({run.outcome})"
-    return "it has control characters" if printable(run.command) != run.command else None
-
-
-def _quoted(path: str) -> str:
-    import shlex
-
-    return shlex.quote(path)
+    return script_lines(runs, _facts)

@@ -37,6 +37,7 @@ from copilog.store.rows import (
     SkillRow,
     SpendRow,
     TokenUsageRow,
+    ToldTextRow,
     ToolCallRow,
     TraceRow,
     TurnRow,
@@ -44,6 +45,7 @@ from copilog.store.rows import (
 from copilog.store.spending import spends_of
 from copilog.store.texts import Calls, Texts, texts_of
 from copilog.store.times import time_text
+from copilog.store.told_texts import told_rows
 
 
 class Entry(msgspec.Struct, array_like=True, gc=False):
@@ -68,6 +70,7 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     samples: list[EstimateSampleRow]
     commands: list[CommandRow]
     touches: list[FileTouchRow]
+    told: list[ToldTextRow]
     text_bytes: int  # approximately, of all texts for the full-text index
 
 
@@ -106,6 +109,7 @@ def entry_of(conversation: Conversation) -> Entry:
         samples=sample_rows(conversation, replays),
         commands=list(touched.command_rows(conversation, call_rows)),
         touches=list(touched.touch_rows(conversation)),
+        told=list(told_rows(conversation)),
         text_bytes=sum(map(len, filter(None, chain.from_iterable(texts)))),
     )
 

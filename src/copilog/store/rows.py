@@ -269,6 +269,17 @@ class FileTouchRow(Row):
     outcome: str | None
 
 
+class ToldTextRow(Row):
+    position: int
+    turn: int | None
+    kind: str
+    name: str
+    digest: str
+    characters: int
+    file: str | None
+    tools: str | None
+
+
 # The tables with one row or more for a conversation, in the order of DETAIL_TABLES.
 DETAILS: dict[str, type[Row]] = {
     "turn": TurnRow,
@@ -284,4 +295,5 @@ DETAILS: dict[str, type[Row]] = {
     "estimate_sample": EstimateSampleRow,
     "command": CommandRow,
     "file_touch": FileTouchRow,
+    "told_text": ToldTextRow,
 }

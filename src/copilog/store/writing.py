@@ -302,6 +302,7 @@ def details_of(entry: Entry) -> Iterator[tuple[str, Sequence[Row]]]:
     details: tuple[Sequence[Row], ...] = (
         entry.turns, entry.tool_calls, entry.file_edits, entry.usages, entry.skills, entry.traces,
         entry.spends, entry.shares, entry.relations, entry.queued, entry.samples, entry.commands, entry.touches,
+        entry.told,
     )  # fmt: skip
     return zip(DETAILS, details, strict=True)
 

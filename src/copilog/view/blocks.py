@@ -18,6 +18,7 @@ from copilog.view.arguments import Arguments
 At = tuple[int, int]  # the index of a message, and that of a part in it
 NOWHERE: At = (-1, 0)  # the position of what belongs to no message
 LONGEST_SEARCHED = 2_000_000  # characters in which tags are searched for
+MOST_OFFERED = 5  # skills that were offered and not loaded, below a turn
 
 
 @dataclass(slots=True, kw_only=True)
@@ -347,8 +348,8 @@ class TurnFoot:
     amounts: list[str] = field(default_factory=list)  # tokens, cost, calls of the model
     vote: str = ""  # up, down
     vote_reason: str = ""
-    skills: list[str] = field(default_factory=list)
-    offered_skills: list[str] = field(default_factory=list)
+    skills: list[str] = field(default_factory=list)  # loaded
+    offered_skills: list[str] = field(default_factory=list)  # and not loaded
     shares: list[str] = field(default_factory=list)  # of the prompt, by category
     references: list[tuple[str, str]] = field(default_factory=list)  # name, how much of it was used
     citations: list[tuple[str, str, str]] = field(default_factory=list)  # licence, address, code
@@ -360,6 +361,16 @@ class TurnFoot:
     @property
     def facts(self) -> list[str]:
         return [fact for fact in (self.details, *self.who, *self.times, *self.amounts) if fact]
+
+    def skill_facts(self, most_offered: int | None = MOST_OFFERED) -> list[str]:
+        """Return the loaded skills, and those that were only offered, told apart."""
+        shown = self.offered_skills[:most_offered]
+        left = len(self.offered_skills) - len(shown)
+        offered = ", ".join(shown) + (f" and {left:,} more" if left else "")
+        return [
+            *([f"skills loaded: {', '.join(self.skills)}"] if self.skills else []),
+            *([f"skills offered, not loaded: {offered}"] if shown else []),
+        ]
 
 
 @dataclass(slots=True, kw_only=True)

@@ -193,8 +193,11 @@ def facts_of(conversation: Conversation) -> Iterator[tuple[str, str]]:
     yield from _fact("Modes", *distinct(modes))
     agents = (turn.custom_agent.name for turn in conversation.turns if turn.custom_agent is not None)
     yield from _fact("Custom agents", *distinct(agents))
-    skills = (skill.name for turn in conversation.turns for skill in turn.skills if skill.is_loaded)
-    yield from _fact("Skills", *distinct(skills))
+    loaded = distinct(skill.name for turn in conversation.turns for skill in turn.skills if skill.is_loaded)
+    known = {name.casefold() for name in loaded}
+    every = distinct(skill.name for turn in conversation.turns for skill in turn.skills)
+    yield from _fact("Skills loaded", *loaded)
+    yield from _fact("Skills offered", *(name for name in every if name.casefold() not in known))
     yield "Content", ", ".join(content_text(conversation))
 
 

@@ -60,6 +60,10 @@ class Destination(NamedTuple):
 DESTINATIONS = (
     Destination("library", "Library", "/"),
     Destination("dashboard", "Dashboard", "/dashboard"),
+    Destination("agents", "Agents", "/agents"),
+    Destination("skills", "Skills", "/skills"),
+    Destination("files", "Files", "/files"),
+    Destination("commands", "Commands", "/commands"),
     Destination("graph", "Graph", "/graph"),
     Destination("trajectories", "Trajectories", "/trajectories"),
     Destination("problems", "Problems", "/problems"),

@@ -172,7 +172,7 @@ class BlockWriter:
             yield f"- Similar to public code: {plain(licence)}, {span(address)}"
             yield fence(code) if code else ""
         vote = f"voted {foot.vote}" + (f": {foot.vote_reason}" if foot.vote_reason else "") if foot.vote else ""
-        yield _line([*foot.facts, f"skills: {', '.join(foot.skills)}" if foot.skills else "", vote])
+        yield _line([*foot.facts, *foot.skill_facts(), vote])
         if foot.followups:
             yield "Suggested next:"
             yield "\n".join(f"- {plain(words)}" for words in foot.followups)

@@ -306,8 +306,7 @@ def _foot_lines(foot: TurnFoot) -> Iterator[str]:
         names = [f"{name} ({status})" if status else name for name, status in foot.references[:MOST_REFERENCES]]
         more = f" and {len(foot.references) - len(names)} more" if len(foot.references) > len(names) else ""
         yield f"- used: {one_line(', '.join(names), 500)}{more}"
-    if foot.skills:
-        yield f"- skills: {one_line(', '.join(foot.skills), 300)}"
+    yield from (f"- {one_line(fact, 300)}" for fact in foot.skill_facts())
     for licence, address, _ in foot.citations:
         yield f"- similar to public code: {one_line(licence)}, {one_line(address, 300)}"
     for words in foot.followups:

@@ -12,7 +12,7 @@ from rich.text import Text
 from copilog.derive import is_counted, without_superseded
 from copilog.model import Conversation, title_of
 from copilog.view import View
-from copilog.view.blocks import Shown, Tail, TurnFoot, TurnHead
+from copilog.view.blocks import MOST_OFFERED, Shown, Tail, TurnFoot, TurnHead
 from copilog.view.conversation_info import content_text, distinct, model_names, usages_of
 from copilog.view.terminal_text import clean, clean_line
 from copilog.view.wording import (
@@ -256,9 +256,7 @@ class _Writer:
 
     def _reference_lines(self, foot: TurnFoot) -> Iterator[str]:
         full = self._options.full
-        skills = [*foot.skills, *(foot.offered_skills if full else ())]
-        if skills:
-            yield f"skills: {', '.join(skills)}"
+        yield from foot.skill_facts(None if full else MOST_OFFERED)
         if full and foot.shares:
             yield f"the prompt: {', '.join(foot.shares)}"
         if foot.references:

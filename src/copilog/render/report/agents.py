@@ -66,6 +66,7 @@ def _agents_table(rows: list[AgentRow]) -> Table:
         rows,
         [
             text("Agent", "name"),
+            worded("Also named", lambda row: ", ".join(row.also_named), optional=True),
             worded("Kind", lambda row: KINDS.get(row.kind, row.kind)),
             *columns_of("agents.agents", rows),
             number("Last", "last_at", amounts.moment),

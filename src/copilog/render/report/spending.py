@@ -29,6 +29,7 @@ from copilog.render.report.timeline import timeline_of
 
 MOST_BARS = 8
 COUNTS = ("conversations", "turns")
+COMPOSITION = "What prompts are made of"
 KINDS = ("new input", "from a cache", "output", "estimated")
 TONES = (1, 5, 3, 4)
 LEGEND = [(f"tone-{tone}", kind) for tone, kind in zip(TONES, KINDS, strict=True)]
@@ -59,7 +60,7 @@ def spending(stats: Stats) -> Section:
         if rows:
             blocks.append(spend_table(caption, rows, note, counts=kept))
     if tokens.composition:
-        blocks.append(_composition(tokens.composition))
+        blocks.append(_composition(tokens.composition, tokens.composition_turns, stats.totals.turns))
     blocks += _origins(tokens)
     lead = "Recorded counts come first. Where nothing was recorded, there is an estimate beside them, never among them."
     return Section("tokens", "Tokens and cost", lead, blocks)
@@ -183,16 +184,20 @@ def spend_table(
     return table_of(caption, rows, columns, note)
 
 
-def _composition(rows: Sequence[ShareRow]) -> Chart:
-    labels = [f"{row.category}: {row.label}" if row.label else row.category for row in rows]
+def _composition(rows: Sequence[ShareRow], composed: int, turns: int) -> Chart:
     picture = charts.bars(
         "composition",
-        "What prompts are made of",
-        [charts.Bar(amounts.shown(label), [row.percent]) for label, row in zip(labels, rows, strict=True)],
+        COMPOSITION,
+        [charts.Bar(amounts.shown(row.name), [row.percent]) for row in rows],
         words=lambda value: amounts.percent(value / 100),
         full=100,
     )
-    return Chart("What prompts are made of", [picture], note="On average over the turns that record it.")
+    return Chart(COMPOSITION, [picture], note=composed_of(composed, turns))
+
+
+def composed_of(composed: int, turns: int) -> str:
+    """Return of how many turns the composition of prompts is recorded, in words."""
+    return f"On average over the {composed:,} of {amounts.counted(turns, 'turn')} that record it."
 
 
 def _origins(tokens: TokensSection) -> list[Block]:

@@ -8,6 +8,7 @@ panels.py             the elements of sections: charts and tables
 page.py               all sections in order, and the JSON from which the browser draws charts
 overview.py           the main figures, the calendar, hours and weekdays
 spending.py           tokens and cost
+composition.py        what prompts were made of
 models_and_tools.py   models, tools and MCP servers
 agents_and_skills.py  agents, skills and workspaces
 work.py               edits and their outcomes, files, errors, votes

@@ -62,7 +62,8 @@ def _remarks(measured: Measured, is_any: bool) -> list[str]:
 
 def _agents(rows: Sequence[AgentRow], links: Links) -> Panel:
     def link(row: AgentRow) -> str | None:
-        return links.named("agent", row.name) or links.behind("agents.agents.turns", row)
+        named = links.named("agent", row.name) if not row.also_named else None  # the library knows no earlier names
+        return named or links.behind("agents.agents.turns", row)
 
     title = "Agents"
     points = [
@@ -81,7 +82,11 @@ def _agents(rows: Sequence[AgentRow], links: Links) -> Panel:
         title,
         "agents.agents",
         rows,
-        [text("Agent", "name"), worded("Kind", lambda row: KINDS.get(row.kind, row.kind))],
+        [
+            text("Agent", "name"),
+            worded("Also named", lambda row: ", ".join(row.also_named), optional=True),
+            worded("Kind", lambda row: KINDS.get(row.kind, row.kind)),
+        ],
         links,
         {"Agent": link},
         last=[
@@ -128,7 +133,7 @@ def _skills(rows: Sequence[SkillRow], links: Links) -> Panel:
         {"Skill": link, "Conversations": partial(links.behind, "skills.skills.loaded")},
         last=[
             number("Last", "last_at", amounts.moment, optional=True),
-            worded("Evidence", _evidence, optional=True),
+            worded("Evidence", evidence_words, optional=True),
             worded("Defined", lambda row: _yes_or_no(row.is_defined), optional=True),
         ],
     )
@@ -137,7 +142,7 @@ def _skills(rows: Sequence[SkillRow], links: Links) -> Panel:
     return Panel(key="skills", title=title, chart=chart, table=table, note=note)
 
 
-def _evidence(row: SkillRow) -> str:
+def evidence_words(row: SkillRow) -> str:
     return ", ".join(f"{amounts.shown(how, 60)} ({times:,})" for how, times in row.evidence.items())
 
 

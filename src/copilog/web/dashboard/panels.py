@@ -15,7 +15,7 @@ from copilog.render.report.columns import columns_of
 from copilog.web.dashboard.links import Links
 
 Kind = Literal["calendar", "columns", "bars", "ranges"]
-Unit = Literal["count", "tokens", "amount", "dollars", "ms"]
+Unit = Literal["count", "tokens", "amount", "dollars", "ms", "share"]
 Link = Callable[[Any], str | None]
 
 MOST_BARS = 12
@@ -25,6 +25,7 @@ WORDS: dict[Unit, Callable[[float | None], str]] = {
     "amount": amounts.decimal,
     "dollars": amounts.dollars,
     "ms": amounts.duration,
+    "share": amounts.percent,
 }
 
 

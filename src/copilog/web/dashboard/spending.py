@@ -18,6 +18,7 @@ from copilog.render.report.spending import (
     prices_words,
     spend_table,
 )
+from copilog.web.dashboard.composition import composition_panel
 from copilog.web.dashboard.figures import Measured
 from copilog.web.dashboard.links import Links
 from copilog.web.dashboard.panels import (
@@ -56,6 +57,10 @@ def spending(measured: Measured, links: Links) -> Section:
     panels += spend_bars(
         "tokens-by-model", "Tokens by model", tokens.by_model, partial(links.behind, "tokens.by_model.tokens")
     )
+    if tokens.composition:
+        link = partial(links.behind, "tokens.composition.turns")
+        turns = measured.stats.totals.turns
+        panels.append(composition_panel(tokens.composition, tokens.composition_turns, turns, link))
     if tokens.by_conversation:
         panels.append(_conversations(tokens.by_conversation))
     if tokens.origins:

@@ -43,7 +43,7 @@ def work(section: WorkSection, links: Links) -> Section:
     if section.top_files:
         panels.append(_files(section.top_files, links))
     if section.important_files:
-        panels.append(_important_files(section.important_files, links))
+        panels.append(important_files_panel(section.important_files, links))
     if section.languages:
         panels.append(_languages(section.languages, links))
     if section.errors:
@@ -143,7 +143,7 @@ def _files(rows: Sequence[FileRow], links: Links) -> Panel:
     return Panel(key="files", title=title, chart=chart, table=table)
 
 
-def _important_files(rows: Sequence[TouchedFileRow], links: Links) -> Panel:
+def important_files_panel(rows: Sequence[TouchedFileRow], links: Links, *, is_wide: bool = False) -> Panel:
     def link(row: TouchedFileRow) -> str:
         return links.behind("work.important_files.conversations", row)
 
@@ -154,7 +154,7 @@ def _important_files(rows: Sequence[TouchedFileRow], links: Links) -> Panel:
     ]
     chart = bars("important_files", title, "count", "conversations", CONVERSATIONS, points)
     table = figure_table(title, "work.important_files", rows, [text("File", "path")], links, {"File": link})
-    return Panel(key="important_files", title=title, chart=chart, table=table)
+    return Panel(key="important_files", title=title, chart=chart, table=table, is_wide=is_wide)
 
 
 def _languages(rows: Sequence[LanguageRow], links: Links) -> Panel:

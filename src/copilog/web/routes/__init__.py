@@ -5,10 +5,13 @@ from __future__ import annotations
 from starlette.routing import BaseRoute
 
 from copilog.web.routes import (
+    agents,
     annotate,
+    commands,
     conversation,
     dashboard,
     export,
+    files,
     graph,
     library,
     problems,
@@ -24,6 +27,9 @@ ROUTES: list[BaseRoute] = [
     *similar.routes,
     *timeline.routes,
     *dashboard.routes,
+    *agents.routes,
+    *files.routes,
+    *commands.routes,
     *graph.routes,
     *trajectories.routes,
     *problems.routes,

@@ -12,6 +12,7 @@ from copilog.analysis.graphs import Graph, Node, graph, strongest
 from copilog.analysis.graphs.shapes import AGENT, COUNTED, NAMES_OF_KINDS, SKILL, SUBAGENT, TOOL, WORDS
 from copilog.analysis.selection import choose
 from copilog.store.selection import exactly
+from copilog.web.agent_views import agent_url
 from copilog.web.filters import Filters, filters_from, library_link, measured_by, query_of
 from copilog.web.viewer import page, viewer_of
 from copilog.writers.html import markdown_html
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST_EDGES = 150
 DEFAULT_AGENT = "(default)"
+KINDS_OF_PAGES = {AGENT: "custom", SUBAGENT: "subagent", SKILL: "skill"}
 
 
 def graph_page(request: Request) -> Response:
@@ -74,6 +76,7 @@ def definition(request: Request) -> Response:
         definition=found,
         body=markdown_html(found.body) if found is not None else None,
         link=_conversations(node, filters) if node is not None else None,
+        about=_about(node, filters) if node is not None else None,
         status=200 if node is not None else 404,
     )
 
@@ -93,6 +96,13 @@ def _conversations(node: Node, filters: Filters) -> str | None:
         return None
     field = {AGENT: "agent", SUBAGENT: "agent", TOOL: "tool", SKILL: "skill"}.get(node.kind)
     return library_link(filters, **{field: exactly(field, node.name)}) if field else None
+
+
+def _about(node: Node, filters: Filters) -> str | None:
+    """Return the page of an agent or a skill."""
+    if node.name == DEFAULT_AGENT or node.kind not in KINDS_OF_PAGES:
+        return None
+    return agent_url(KINDS_OF_PAGES[node.kind], node.name, filters)
 
 
 routes = [

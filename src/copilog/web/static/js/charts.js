@@ -96,7 +96,8 @@ function dollars(amount) {
 
 const decimal = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const amount = (value) => decimal.format(value);
-const WORDS = { count: (value) => whole.format(value), tokens: short, amount, dollars, ms: duration };
+const share = (value) => `${Number((value * 100).toFixed(1))} %`;
+const WORDS = { count: (value) => whole.format(value), tokens: short, amount, dollars, ms: duration, share };
 
 const ruler = document.createElement("canvas").getContext("2d");
 

@@ -26,7 +26,7 @@ fcntl: Any = None if os.name == "nt" else import_module("fcntl")  # Windows remo
 DRAFT, REPLACED = ".part", ".old"  # endings of what is being written, and of a folder that is being replaced
 _TOKEN = 6  # random bytes in the name of a draft
 _NEW_SECONDS = 5.0  # a draft that is as new as this may not be locked yet
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NEW_AND_PRIVATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 

@@ -71,7 +71,9 @@ def test_what_is_left_out_can_be_asked_for(client: TestClient, ids: list[str]) -
     query = urlencode({"id": ids, "format": "copilot-cli"}, doseq=True)
     lines = client.get(f"/export/left-out?{query}").json()["left_out"]
     assert any("attachments" in line for line in lines)
-    assert client.get(f"/export/left-out?{urlencode({'id': ids[0], 'format': 'html'})}").json() == {"left_out": []}
+    of_page = client.get(f"/export/left-out?{urlencode({'id': ids[0], 'format': 'html'})}").json()["left_out"]
+    assert any("details of turns: " in line for line in of_page)
+    assert client.get(f"/export/left-out?{urlencode({'id': ids[0], 'format': 'json'})}").json() == {"left_out": []}
 
 
 @pytest.mark.parametrize("number", [1, 2])

@@ -8,6 +8,12 @@ Json = dict[str, Any]
 
 MIB = 1 << 20
 OURS = "copilog"
+RATIOS = {
+    "seconds": "on the clock",
+    "median_seconds": "by medians",
+    "cpu_seconds": "of CPU",
+    "median_cpu_seconds": "by medians of CPU",
+}
 WANTED_MS = 50
 
 CAVEATS = """\
@@ -44,17 +50,15 @@ def print_report(measured: Json) -> None:
 
 
 def _print_race(rows: dict[str, Json]) -> None:
-    print(f"\n{'whole processes':28}{'seconds':>10}{'median':>10}{'CPU':>10}{'conversations':>15}{'tokens':>16}")
+    heads = "".join(f"{head:>10}" for head in ("seconds", "median", "CPU", "median"))
+    print(f"\n{'whole processes':28}{heads}{'conversations':>15}{'tokens':>16}")
     for name, row in rows.items():
-        times = "".join(f"{row[key]:>10.3f}" for key in ("seconds", "median_seconds", "cpu_seconds"))
+        times = "".join(f"{row[key]:>10.3f}" for key in RATIOS)
         print(f"{name:28}{times}{row['told']['conversations']:>15,}{row['told']['tokens']:>16,}")
-    for name in rows:
-        if OURS in rows and not name.startswith(OURS):
-            ratio = {key: rows[OURS][key] / rows[name][key] for key in ("seconds", "median_seconds", "cpu_seconds")}
-            print(
-                f"ratio of {OURS} to {name}: {ratio['seconds']:.2f} on the clock, {ratio['cpu_seconds']:.2f} of CPU;"
-                f" {ratio['median_seconds']:.2f} of the medians"
-            )
+    for ours in (name for name in rows if name.startswith(OURS)):
+        for other in (name for name in rows if not name.startswith(OURS)):
+            ratios = ", ".join(f"{rows[ours][key] / rows[other][key]:.2f} {words}" for key, words in RATIOS.items())
+            print(f"{ours} to {other}: {ratios}")
 
 
 def _print_sections(sections: dict[str, dict[str, Json]]) -> None:

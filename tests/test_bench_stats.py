@@ -194,7 +194,7 @@ def test_without_ccusage_the_numbers_of_copilog_stand_alone(tmp_path: Path) -> N
 
 
 def test_the_report_has_the_ratio_and_the_growth_of_each_section(capsys: pytest.CaptureFixture[str]) -> None:
-    times = {"seconds": 0.4, "median_seconds": 0.5, "cpu_seconds": 0.3}
+    times = {"seconds": 0.4, "median_seconds": 0.5, "cpu_seconds": 0.3, "median_cpu_seconds": 0.6}
     told = {"conversations": 2, "tokens": 42}
     measured: dict[str, Any] = {
         "machine": "a machine",
@@ -203,7 +203,11 @@ def test_the_report_has_the_ratio_and_the_growth_of_each_section(capsys: pytest.
         "home": {"sessions": 2, "bytes": 1 << 20, "summaries": told},
         "archives": {"archive": {"conversation": 2, "tool_call": 7, "bytes": 1 << 20}},
         "scanned_again": {"seen": 7, "read": 0, "bytes_read": 0},
-        "contenders": {"copilog": times | {"told": told}, "ccusage": times | {"seconds": 0.1, "told": told}},
+        "contenders": {
+            "copilog": times | {"told": told},
+            "copilog, after a look": times | {"seconds": 0.6, "told": told},
+            "ccusage": times | {"seconds": 0.1, "told": told},
+        },
         "sections": {"archive": {"work": {"seconds": 0.01}}, "large_archive": {"work": {"seconds": 0.1}}},
         "statusline": {"archive": {"line": "2 turns", "own": times, "whole": times, "python": times}, "large": {}},
         "missing": ["ccusage: no such thing"],
@@ -212,8 +216,10 @@ def test_the_report_has_the_ratio_and_the_growth_of_each_section(capsys: pytest.
     print_report(measured)
 
     printed = capsys.readouterr().out
-    assert "ratio of copilog to ccusage: 4.00 on the clock, 1.00 of CPU; 1.00 of the medians" in printed
-    assert "ratio of copilog to copilog" not in printed
+    rest = "1.00 by medians, 1.00 of CPU, 1.00 by medians of CPU"
+    assert f"copilog to ccusage: 4.00 on the clock, {rest}" in printed
+    assert f"copilog, after a look to ccusage: 6.00 on the clock, {rest}" in printed
+    assert "copilog to copilog" not in printed
     assert "the archive is up to date: another scan read 0 of 7 files" in printed
     assert next(line for line in printed.splitlines() if line.startswith("work")).split() == [
         *("work", "10.0", "100.0", "10.0"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import msgspec
@@ -94,6 +96,73 @@ def test_copies_of_real_files_change_nothing(corpus: Path, tmp_path: Path) -> No
         with Archive(tmp_path / source.name / "archive.db", write=True) as archive:
             tried += tried_copies(archive, home, tmp_path / source.name / "copies")
     assert tried > 20
+
+
+# --- copies that have less ------------------------------------------------------------------------------------------
+
+
+def with_calls(number: int, random: Random) -> dict[str, Any]:
+    """Return a request with up to two calls, and with everything that some copies lack."""
+    names = [f"call_{number}_{step}" for step in range(random.randint(0, 2))]
+    shown = {"kind": "toolInvocationSerialized", "toolId": "copilot_readFile", "isComplete": True}
+    messages = {"invocationMessage": "Reading", "pastTenseMessage": "Read"}
+    rounds = [
+        {
+            "id": name,
+            "response": "",
+            "toolCalls": [{"id": name, "name": "read_file", "arguments": f'{{"n": "{name}"}}'}],
+        }
+        for name in names
+    ]
+    results = {name: {"content": [{"value": f"The text of {name}, which tells of the harbour"}]} for name in names}
+    timings = {"firstProgress": 1_000, "totalElapsed": 5_000 + number}
+    return asked(
+        "beans",
+        number,
+        response=[*({**shown, **messages, "toolCallId": name} for name in names), {"value": f"Answer {number}."}],
+        result={"timings": timings, "metadata": {"toolCallRounds": rounds, "toolCallResults": results}},
+        modelId="copilot/gpt-4.1",
+        vote=1,
+        followups=[{"kind": "reply", "message": f"And the {number}th?", "agentId": "x"}],
+    )
+
+
+def written_copies(folder: Path, random: Random) -> list[Path]:
+    """Write a session, and copies of its beginning that lack some fields."""
+    whole = [with_calls(number, random) for number in range(random.randint(1, 4))]
+    made: list[Path] = []
+    for number in range(random.randint(2, 4)):
+        requests = [dict(request) for request in (whole[: random.randint(1, len(whole))] if number else whole)]
+        for request in requests if number else ():
+            for name in ("vote", "followups", "modelId", "result"):
+                if random.random() < 0.3:
+                    del request[name]
+        path = folder / f"{random.random()}" / "chatSessions" / "kept.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps({"version": 3, "sessionId": "kept", "requests": requests}))
+        made.append(path)
+    return made
+
+
+def without_traces(archive: Archive) -> Any:
+    told = stored(archive)["vscode:kept"]
+    for turn in told["turns"]:
+        turn.pop("pointer", None)
+    return told
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_copies_that_lack_something_are_one_whole_in_any_order(seed: int, tmp_path: Path) -> None:
+    random = Random(seed)
+    paths = written_copies(tmp_path / "copies", random)
+    with Archive(tmp_path / "together.db", write=True) as archive:
+        scan(archive, paths=[tmp_path / "copies"])
+        expected = without_traces(archive)
+    random.shuffle(paths)
+    with Archive(tmp_path / "apart.db", write=True) as archive:
+        for path in paths:
+            scan(archive, paths=[path])
+        assert without_traces(archive) == expected
 
 
 # --- copies that contradict each other ------------------------------------------------------------------------------

@@ -215,14 +215,17 @@ def _with_calls(
 ) -> list[Message]:
     """Add arguments, results and verdicts of the same calls, and calls that only the other trace has."""
     results, terminals = _outputs_by_call(theirs)
-    own_results, own_terminals = _outputs_by_call(mine) if source == own_source else ({}, {})
     for name, (my_call, their_call) in same.items():
-        own = None
-        if source == own_source:
-            own = verdict_of(my_call, own_results.get(my_call.id, []), own_terminals.get(my_call.id), source)
-        add_verdict(my_call, their_call, results.get(name, []), terminals.get(name), source, own)
+        if source != own_source:
+            add_verdict(my_call, their_call, results.get(name, []), terminals.get(name), source)
         _fill_call(my_call, their_call, is_tied=is_tied)
     mine = _with_results(mine, theirs, {name: my_call for name, (my_call, _) in same.items()}, is_tied=is_tied)
+    if source == own_source and same:
+        # Of a copy only that counts which does not follow from what was taken from it.
+        own_results, own_terminals = _outputs_by_call(mine)
+        for name, (my_call, their_call) in same.items():
+            own = verdict_of(my_call, own_results.get(my_call.id, []), own_terminals.get(my_call.id), source)
+            add_verdict(my_call, their_call, results.get(name, []), terminals.get(name), source, own)
     missing = {call.id for call in _parts(theirs, ToolCall) if call.id not in same and call.native != UNASKED}
     mine = _with_missing_calls(mine, theirs, missing)
     return _with_texts_of_subagents(mine, theirs, {name: my_call.id for name, (my_call, _) in same.items()})
@@ -281,8 +284,8 @@ def _fill_call(mine: ToolCall, theirs: ToolCall, *, is_tied: bool) -> None:
     but = NOT_FILLED if is_alike else NOT_FILLED | {"extra"}
     united = united_part(mine, theirs, but=but, is_tied=is_tied, may_overrule=is_alike)
     assert isinstance(united, ToolCall)
-    if mine.name == mine.tool_id and theirs.name and theirs.tool_id is None:
-        united.name = theirs.name  # VS Code records only the registered names of tools that sub-agents used
+    if mine.name == mine.tool_id and theirs.name and theirs.name != theirs.tool_id:
+        united.name = theirs.name  # VS Code may record only the registered name, as for tools that sub-agents used
     if mine.status == "unknown":
         united.status = theirs.status
     if is_recorded(theirs.id) and theirs.id not in (mine.id, *mine.native_ids):

@@ -112,7 +112,7 @@ class Cell:
     def __init__(self, key: Row, table: PriceTable | None, discount: float, every_model: PricedModel | None) -> None:
         (
             self.day, self.model, self.agent, self.subagent, self.source, self.method,
-            self.payer, self.system, self.has_credits, self.outcome, self.repository,
+            self.payer, self.system, self.has_credits, self.outcome, self.is_unanswered, self.repository,
         ) = key  # fmt: skip
         self.price = (
             every_model.price_at(self.day)
@@ -123,7 +123,6 @@ class Cell:
         )
         self.discount = discount
         self.is_estimated, self.is_spread = self.method == "estimated", self.method == "spread"
-        self.is_unanswered = self.outcome in ("failed", "cancelled")
         is_new = self.payer == "copilot" and self.system == "credits"
         self.computes_credits = every_model is not None or (is_new and not self.has_credits)
         self.is_as_it_was = every_model is None  # the models are those that answered

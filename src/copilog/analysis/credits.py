@@ -12,15 +12,13 @@ from datetime import date, timedelta
 from operator import add
 from typing import NamedTuple
 
-from copilog.analysis.breakdowns import NO_MODEL, NO_REPOSITORY, OUTCOMES, monday_of
+from copilog.analysis.breakdowns import NO_MODEL, NO_REPOSITORY, OUTCOMES, monday_of, outcome_of
 from copilog.analysis.cells import AT, Cell, CreditsRange, is_known
 from copilog.analysis.figures import CreditRow, CreditsSection, EstimateEnd
 from copilog.analysis.numbers import added
 from copilog.derive.model_names import key_of
 
 DIGITS = 6
-# Outcomes of turns that are grouped under another label.
-OUTCOME_GROUPS = {"failed": "failed or cancelled", "cancelled": "failed or cancelled"}
 
 Key = tuple[str, str]
 
@@ -77,7 +75,7 @@ def credits_section(cells: Iterable[Cell], shown: Callable[[str], str], compared
         return (monday_of(cell.day), key_of(cell.model or "")) if cell.day else None
 
     def month(cell: Cell) -> Key | None:
-        return (cell.day[:7], _outcome(cell)) if cell.day else None
+        return (cell.day[:7], outcome_of(cell)) if cell.day else None
 
     weeks, weeks_before = _sums(credited, week), _sums([*earlier, *credited], week)
     outcomes, outcomes_before = _sums(credited, month), _sums([*earlier, *credited], month)
@@ -97,7 +95,7 @@ def credits_section(cells: Iterable[Cell], shown: Callable[[str], str], compared
         ),
         outcomes=[
             _row(key, outcomes[key], before=outcomes_before.get((_month_before(key[0]), key[1])))
-            for key in sorted(outcomes, key=lambda key: (key[0], _place(key[1])))
+            for key in sorted(outcomes, key=lambda key: (key[0], OUTCOMES.index(key[1])))
         ],
     )
 
@@ -155,15 +153,6 @@ def _row(key: Key, found: _Sum, *, period: _Sum | None = None, before: _Sum | No
         period=_rounded(period.total) if period is not None else None,
         before=_rounded(before.total) if before is not None else None,
     )
-
-
-def _outcome(cell: Cell) -> str:
-    outcome = cell.outcome or "unknown"
-    return OUTCOME_GROUPS.get(outcome, outcome)
-
-
-def _place(outcome: str) -> int:
-    return OUTCOMES.index(outcome) if outcome in OUTCOMES else len(OUTCOMES)
 
 
 def _has_credits(cell: Cell) -> bool:

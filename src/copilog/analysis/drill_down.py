@@ -129,7 +129,7 @@ def drill_down(chosen: Chosen, name: str, *values: str) -> DrillDown:
             turn=turns.get(number),
         )
         for number, id_, title, workspace, at in chosen.connection.execute(
-            "SELECT conversation, id, title, workspace, at FROM temp.chosen"
+            "SELECT conversation, id, title, workspace, at FROM temp.billed"
         )
         if number in amounts
     ]

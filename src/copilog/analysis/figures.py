@@ -186,7 +186,7 @@ class TokensSection(Figures, kw_only=True):
     by_turn: list[SpendRow]
     by_system: list[SpendRow]  # premium requests and AI credits are never one sum
     by_payer: list[SpendRow]
-    by_outcome: list[SpendRow]  # kept, undone, failed, cancelled, asked again, unknown
+    by_outcome: list[SpendRow]  # kept, undone, failed or cancelled, asked again, unknown
     by_repository: list[SpendRow]
     by_branch: list[SpendRow]
     cache_turns: int  # turns after the first with recorded cache reads
@@ -198,6 +198,7 @@ class TokensSection(Figures, kw_only=True):
     credits: CreditsSection
     composition: list[ShareRow]
     origins: list[OriginRow]
+    superseded_turns: int = 0  # turns with usage that are in no figure of work
     calibration: list[CalibrationRow] = []  # empty if nothing is estimated
     at_least: EstimateEnd | None = None
     at_most: EstimateEnd | None = None

@@ -13,7 +13,7 @@ from copilog.analysis.facts import DISTINCT, KNOWN_SUM, ROUNDED_SUM, SUM, Amount
 from copilog.analysis.numbers import added
 from copilog.analysis.prices import price_table
 from copilog.analysis.selection import NO_TURN, Chosen
-from copilog.analysis.spent_rows import Of, conversations_of, loaded_skills, spent
+from copilog.analysis.spent_rows import Of, conversations_of, elsewhere, loaded_skills, spent
 from copilog.analysis.tokens import models_of
 from copilog.derive.model_names import key_of
 
@@ -31,8 +31,9 @@ class Spent(NamedTuple):
 
 def _spent(chosen: Chosen) -> Iterator[Spent]:
     conversations, cells = conversations_of(chosen.connection), dict[Row, Cell]()
+    others = elsewhere(chosen.connection, conversations)
     for number, turn, cell, numbers in spent(chosen, price_table(models_of(chosen), plan=chosen.plan), cells):
-        yield Spent(number, turn, conversations[number], cell, numbers)
+        yield Spent(number, turn, others.get(number, {}).get(turn, conversations[number]), cell, numbers)
 
 
 def _with_skills(chosen: Chosen) -> Iterator[Spent]:

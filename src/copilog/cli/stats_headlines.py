@@ -94,8 +94,11 @@ def _heads(stats: Stats) -> Iterator[str]:
         yield f"turns: {ended}"
     if work.timed_turns:
         waiting = f", {duration(work.waiting_ms)} waiting for the user" if work.waiting_ms else ""
+        without = ", without superseded ones" if stats.tokens.superseded_turns else ""
         known = (
-            f" (time known for {work.timed_turns:,} of {work.turns:,} turns)" if work.timed_turns < work.turns else ""
+            f" (time known for {work.timed_turns:,} of {work.turns:,} turns{without})"
+            if work.timed_turns < work.turns
+            else ""
         )
         yield f"{duration(work.elapsed_ms)} elapsed, {duration(work.working_ms)} working{waiting}{known}"
     if time.active_days:
@@ -119,7 +122,10 @@ def spend_lines(tokens: TokensSection) -> Iterator[str]:
     elif total.output is not None:
         yield f"tokens recorded: {short_number(total.output)} out; those that went in were not"
     if total.turns and tokens.input_turns < total.turns:
-        yield f"  input recorded for {tokens.input_turns:,} of {total.turns:,} turns"
+        yield f"  input recorded for {tokens.input_turns:,} of {total.turns:,} turns that used a model"
+    if tokens.superseded_turns:
+        number = tokens.superseded_turns
+        yield f"  with {number:,} superseded {plural(number, 'turn')} (undone, rewound, retried), charged all the same"
     if total.spread:
         yield f"  {short_number(total.spread)} of them are parts of totals of several turns"
     estimates = ((total.estimated_input, "in"), (total.estimated_output, "out"))

@@ -17,9 +17,10 @@ DETAIL_TABLES = (
     "queued_prompt", "estimate_sample", "command", "file_touch",
 )  # fmt: skip
 # Version of the rows that `entries` makes. Rows of an earlier version are rebuilt from the document.
-ROWS_VERSION = 19
+ROWS_VERSION = 20
 # SQL for how a turn ends that was not answered.
 UNANSWERED = "('failed', 'cancelled')"
+SHORTEST_UNIQUE_ID = 20  # characters of an id that is not counted from one in each conversation
 UNNAMED = "(unnamed)"  # a sub-agent without a name
 # Views for users and data frames.
 VIEWS = (

@@ -25,7 +25,7 @@ def make_tables(connection: sqlite3.Connection) -> None:
         "".join(f"DROP TABLE IF EXISTS temp.{table};" for table in TABLES)
         + f"""
         CREATE TEMP TABLE chosen ({of_conversation});
-        CREATE TEMP TABLE billed ({of_conversation}, is_empty INTEGER);
+        CREATE TEMP TABLE billed ({of_conversation}, is_listed INTEGER);
         CREATE TEMP TABLE chosen_turn (
             conversation INTEGER, turn INTEGER, at TEXT, day TEXT, hour INTEGER, weekday INTEGER, is_turn INTEGER,
             PRIMARY KEY (conversation, turn)

@@ -34,6 +34,7 @@ TABLES: tuple[Table, ...] = (
     totals.ALL_EDITS,
     *token_figures.TABLES,
     tokens.TOKENS_OF_TOOLS,
+    tokens.SUPERSEDED,
     models.MODELS,
     models.UNKNOWN_MODEL,
     models.SWITCHES,

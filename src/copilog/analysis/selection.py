@@ -31,7 +31,7 @@ from copilog.analysis.chosen_tables import (
 )
 from copilog.analysis.plans import Plan
 from copilog.store.schema import SHORTEST_UNIQUE_ID
-from copilog.store.selection import Selection, where
+from copilog.store.selection import Selected, Selection, where
 
 if TYPE_CHECKING:
     from copilog.store.archive import Archive
@@ -63,16 +63,6 @@ class Chosen:
         """Return the number of turns in the bill: those that count, and superseded ones."""
         self.note_bill()
         return self._count("SELECT count(*) FROM billed_turn WHERE turn >= 0")
-
-    def superseded_turns(self) -> int:
-        """Return the number of superseded turns in the bill that have usage."""
-        self.note_bill()
-        return self._count(
-            "SELECT count(*) FROM turn AS t INDEXED BY turn_superseded"
-            " CROSS JOIN temp.billed_turn AS b ON b.conversation = t.conversation AND b.turn = t.position"
-            " WHERE t.superseded IS NOT NULL AND EXISTS"
-            " (SELECT 1 FROM spend AS s WHERE s.conversation = t.conversation AND s.turn = t.position)"
-        )
 
     @property
     def has_period(self) -> bool:
@@ -127,13 +117,14 @@ def _choose_conversations(archive: Archive, selection: Selection) -> None:
     # Which turns a period leaves out is decided turn by turn.
     whole = msgspec.structs.replace(archive.with_id(selection), since=None, until=None, include_empty=True)
     condition, parameters = where(archive.connection, whole)
+    is_listed = Selected(archive.connection, Selection(include_empty=selection.include_empty)).base
     columns = (
         "c.rowid, c.id, c.title, c.workspace, c.repository, c.branch, c.source, coalesce(c.updated_at, c.started_at)"
     )
-    sql = f"INSERT INTO temp.billed SELECT {columns}, c.is_empty FROM conversation AS c WHERE {condition}"  # noqa: S608
+    sql = f"INSERT INTO temp.billed SELECT {columns}, {is_listed} FROM conversation AS c WHERE {condition}"  # noqa: S608
     execute(archive.connection, sql, parameters)
-    empty = "" if selection.include_empty else " WHERE NOT is_empty"
-    execute(archive.connection, f"INSERT INTO temp.chosen SELECT {OF_CONVERSATION} FROM temp.billed{empty}")  # noqa: S608
+    listed = f"SELECT {OF_CONVERSATION} FROM temp.billed WHERE is_listed"  # noqa: S608 - names of our own
+    execute(archive.connection, f"INSERT INTO temp.chosen {listed}")
 
 
 def _choose_turns(connection: sqlite3.Connection, selection: Selection) -> bool:

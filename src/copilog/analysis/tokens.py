@@ -61,7 +61,7 @@ def tokens(chosen: Chosen, *, limit: int | None = 20, prices: bool = True, cache
         missed_cache_turns=tallies.missed_turns,
         input_turns=tallies.input_turns,
         credit_turns=tallies.credit_turns,
-        superseded_turns=chosen.superseded_turns(),
+        **SUPERSEDED.sums(chosen)[0],
         month=month_section(chosen, tallies, table),
         period=period,
         credits=credits_section(tallies.cells(), tallies.shown_model, to_compare),
@@ -159,6 +159,17 @@ TOKENS_OF_TOOLS = SqlTable(
         LEFT JOIN temp.unit_price AS p ON p.model = coalesce(u.resolved_model, u.model)
             AND p.since <= coalesce(c.day, '{LONG_AFTER}') AND p.until > coalesce(c.day, '{LONG_AFTER}')""",
     prepare=_prepare,
+)
+
+
+SUPERSEDED = SqlTable(
+    name="tokens",
+    amounts={"superseded_turns": Amount("1", "Superseded turns that used a model")},
+    source="turn AS t INDEXED BY turn_superseded"
+    " CROSS JOIN temp.billed_turn AS c ON c.conversation = t.conversation AND c.turn = t.position",
+    where="t.superseded IS NOT NULL"
+    " AND EXISTS (SELECT 1 FROM spend AS s WHERE s.conversation = t.conversation AND s.turn = t.position)",
+    prepare=Chosen.note_bill,
 )
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 
@@ -50,23 +51,22 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield stored
 
 
-def turn(index: int, *, superseded: str | None = None, day: int = 0, status: str = "complete", **more: object) -> Turn:
+def turn(index: int, *, superseded: str | None = None, day: int = 0, **more: Any) -> Turn:
     size = 2**index
     usage = [Usage(model="gpt-5", input=1_000 * size, output=10 * size, credits=size, source="request")]
     if index == 2:
         usage[0].premium_requests = 1
     return Turn(
-        index=index, request_id=f"request-{index}", status=status, superseded=superseded, usage=usage,
+        index=index, request_id=f"request-{index}", superseded=superseded, usage=usage, **{"status": "complete", **more},
         model=Model(id="copilot/gpt-5", name="gpt-5", vendor="copilot"),
-        timing=Timing(started_at=NOON + timedelta(minutes=index, days=day)), **more,
+        timing=Timing(started_at=NOON + timedelta(minutes=index, days=day)),
     )  # fmt: skip
 
 
-def conversation(turns: list[Turn], name: str = NAME, **more: object) -> Conversation:
+def conversation(turns: list[Turn], name: str = NAME, **more: Any) -> Conversation:
+    roles: tuple[Literal["user", "assistant"], ...] = ("user", "assistant")
     messages = [
-        Message(role=role, parts=[Text(text=f"{role} {one.index}")], turn=one.index)
-        for one in turns
-        for role in ("user", "assistant")
+        Message(role=role, parts=[Text(text=f"{role} {one.index}")], turn=one.index) for one in turns for role in roles
     ]
     return Conversation(
         id=name, source="vscode-session", title="Tides", started_at=turns[0].timing.started_at,

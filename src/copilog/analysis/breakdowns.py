@@ -301,11 +301,11 @@ def _sums_of_cells(several: Sequence[Cell | _Alike]) -> Numbers:
 _INPUT, _OUTPUT, _ESTIMATED_INPUT, _ESTIMATED_OUTPUT, _DOLLARS, _ESTIMATED_DOLLARS = (
     AT[name] for name in ("input", "output", "estimated_input", "estimated_output", "dollars", "estimated_dollars")
 )
-_CACHEABLE, _CACHE_READ, _UNPRICED = AT[CACHEABLE], AT["cache_read"], AT["unpriced"]
+_CACHEABLE, _CACHE_READ = AT[CACHEABLE], AT["cache_read"]
 _AT_MOST = (1 << WIDTH) - 1
 _HAS_INPUT, _HAS_CREDITS = KNOWN["input"] * _AT_MOST, KNOWN["credits"] * _AT_MOST
 # Name, place, the bits of `known`, and whether it is a count: of each field that may be unknown.
-_FIELDS = [(name, AT[name], KNOWN[name] * _AT_MOST, name in COUNTS) for name in FIELDS if name != "unpriced"]
+_FIELDS = [(name, AT[name], KNOWN[name] * _AT_MOST, name in COUNTS) for name in FIELDS]
 
 
 def _cost_key(numbers: Numbers) -> tuple[float, float]:
@@ -324,8 +324,7 @@ def _row_of(name: str, numbers: Numbers, id_: str | None = None) -> SpendRow:
     }
     if rest[_CACHEABLE]:
         fields["cache_share"] = round(rest[_CACHE_READ] / rest[_CACHEABLE], 4)
-    whole = int(conversations), int(turns), int(rest[_UNPRICED])
-    return SpendRow(name=name, id=id_, conversations=whole[0], turns=whole[1], unpriced=whole[2], **fields)
+    return SpendRow(name=name, id=id_, conversations=int(conversations), turns=int(turns), **fields)
 
 
 def monday_of(day: str) -> str:

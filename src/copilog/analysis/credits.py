@@ -1,8 +1,8 @@
 """AI credits over time: by week and model, by repository and model, by month and outcome of the turns.
 
-Each row has the credits of the same key in the period before: the week or month before its own; for a repository those
-of the compared period and of the same length of time before it. These numbers exclude estimates, which have fields of
-their own.
+Each row has the credits of the same key in the period before: the week or month before its own, or the same days of it
+if only some of its own are selected, or over; for a repository those of the compared period and of the same length of
+time before it. These numbers exclude estimates, which have fields of their own.
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ class Compared(NamedTuple):
     cells: list[Cell]
     cells_before: list[Cell]
     cells_earlier: list[Cell]  # of the week and the month before the selected period begins
+    first: date  # the first selected day
+    last: date  # the last one that has begun
 
 
 def credits_section(cells: Iterable[Cell], shown: Callable[[str], str], compared: Compared) -> CreditsSection:
@@ -77,10 +79,18 @@ def credits_section(cells: Iterable[Cell], shown: Callable[[str], str], compared
     def month(cell: Cell) -> Key | None:
         return (cell.day[:7], outcome_of(cell)) if cell.day else None
 
-    weeks, weeks_before = _sums(credited, week), _sums([*earlier, *credited], week)
-    outcomes, outcomes_before = _sums(credited, month), _sums([*earlier, *credited], month)
+    def before(key_of_cell: Callable[[Cell], Key | None], own: Callable[[date], date]) -> dict[Key, _Sum]:
+        of_same_days = (cell for cell in (*earlier, *credited) if cell.day and is_same_day(cell.day, own))
+        return _sums(of_same_days, key_of_cell)
+
+    def is_same_day(day: str, following: Callable[[date], date]) -> bool:
+        """Return whether the day that is compared with this one is selected, and not still to come."""
+        return compared.first <= following(date.fromisoformat(day)) <= compared.last
+
+    weeks, weeks_before = _sums(credited, week), before(week, _week_after)
+    outcomes, outcomes_before = _sums(credited, month), before(month, _month_after)
     repositories = _sums(credited, repository)
-    period, before = _sums(of_period, repository), _sums(of_before, repository)
+    period, period_before = _sums(of_period, repository), _sums(of_before, repository)
     return CreditsSection(
         weeks=[
             _row((monday, model(key)), weeks[monday, key], before=weeks_before.get((_week_before(monday), key)))
@@ -88,7 +98,7 @@ def credits_section(cells: Iterable[Cell], shown: Callable[[str], str], compared
         ],
         repositories=sorted(
             (
-                _row((key[0], model(key[1])), found, period=period.get(key), before=before.get(key))
+                _row((key[0], model(key[1])), found, period=period.get(key), before=period_before.get(key))
                 for key, found in repositories.items()
             ),
             key=lambda row: (-((row.recorded or 0) + (row.computed or 0)), -(row.estimated or 0), row.name, row.of),
@@ -164,6 +174,17 @@ def _has_credits(cell: Cell) -> bool:
 def _more(known: float | None, cell: Cell, name: str) -> float | None:
     numbers = cell.numbers
     return (known or 0) + numbers[AT[name]] if is_known(numbers, name) else known
+
+
+def _week_after(day: date) -> date:
+    return day + timedelta(days=7)
+
+
+def _month_after(day: date) -> date:
+    """Return the same day of the next month, or its last day if it is shorter."""
+    first = (day.replace(day=1) + timedelta(days=32)).replace(day=1)
+    last = (first + timedelta(days=32)).replace(day=1) - timedelta(days=1)
+    return min(first + timedelta(days=day.day - 1), last)
 
 
 def _week_before(monday: str) -> str:

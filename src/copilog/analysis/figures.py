@@ -41,7 +41,7 @@ class SpendRow(Figures, kw_only=True):
     dollars: float | None = None  # recorded tokens at list prices; None if no model has a price
     averaged_dollars: float | None = None  # the part whose price, of long prompts or not, was chosen by an average
     estimated_dollars: float | None = None  # the same of estimated tokens
-    unpriced: int = 0  # recorded tokens of models without a price
+    unpriced: int | None = None  # recorded tokens of models without a price; None if no tokens are recorded
     id: str | None = None  # what `copilog show` takes, for conversations and turns
 
 
@@ -98,6 +98,7 @@ class Prices(Figures, kw_only=True):
     date: str | None  # of the table
     models: dict[str, str] = {}  # model as recorded -> the entry of the table it was priced by
     unpriced: list[str] = []
+    unknown: dict[str, str] = {}  # models of the config file -> the model without a price that they are the `same_as`
     own: list[str] = []  # models that the config file prices
     discount: float | None = None  # of a contract, in the config file
 

@@ -74,10 +74,6 @@ def _known(name: str, row: Spent) -> float | None:
     return row.numbers[AT[name]] if is_known(row.numbers, name) else None
 
 
-def _all_of(name: str, row: Spent) -> float:
-    return row.numbers[AT[name]]
-
-
 def _sum_of(*names: str) -> Callable[[Spent], float | None]:
     return lambda row: added(*(_known(name, row) for name in names))
 
@@ -96,7 +92,6 @@ SPENT = {
     "turns": Amount(_numbered, "Turns that used tokens", DISTINCT),
     **{name: Amount(partial(_known, name), _HEADINGS[name][0], KNOWN_SUM, _HEADINGS[name][1]) for name in COUNTS},
     **{name: Amount(partial(_known, name), _HEADINGS[name][0], ROUNDED_SUM, _HEADINGS[name][1]) for name in AMOUNTS},
-    "unpriced": Amount(partial(_all_of, "unpriced"), _HEADINGS["unpriced"][0], SUM, "tokens"),
     "tokens": Amount(_tokens, "Tokens, recorded or estimated", SUM._replace(counts_zero=True), "tokens"),
     "recorded": Amount(_sum_of("input", "output"), "Recorded tokens", KNOWN_SUM, "tokens"),
     "estimated": Amount(_sum_of("estimated_input", "estimated_output"), "Estimated tokens", KNOWN_SUM, "tokens"),

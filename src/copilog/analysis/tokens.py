@@ -234,6 +234,7 @@ def _prices_of(models: Iterable[str], table: PriceTable | None, discount: float)
         date=table.date,
         models={model: entry.name for model, entry in entries.items() if entry is not None},
         unpriced=[model for model, entry in entries.items() if entry is None],
+        unknown=table.unknown,
         own=[model for model in table.own if model in entries],
         discount=discount or None,
     )

@@ -11,7 +11,7 @@ from copilog.analysis.allowance import month_label
 from copilog.analysis.estimate_method import method_text
 from copilog.analysis.numbers import added
 from copilog.analysis.periods import before_label, days_label
-from copilog.cli.common import folder_name, plural
+from copilog.cli.common import folder_name, one_line, plural
 from copilog.cli.tables import cell, duration, money, print_table, short_number
 from copilog.derive.line_counts import line_counts_text
 
@@ -191,6 +191,8 @@ def _dollars(
     table += f", less {prices.discount:.0%}" if prices.discount else ""
     missing = f"; no price for {', '.join(prices.unpriced)}" if prices.unpriced else ""
     yield f"at list prices ({table}): {' + '.join(dollars)}{missing}"
+    for name, other in prices.unknown.items():
+        yield f"  config file: {one_line(name)} has the prices of {one_line(other)}, which is not in the table"
     if total.averaged_dollars:
         yield f"  {money(total.averaged_dollars)} of it computed with the average prompt of several calls, long or not"
 

@@ -200,7 +200,7 @@ class _Costs:
             silent = since - reported
             has_grown = so_far > known + TINY
             if has_grown or (so_far >= known > 0 and silent):  # a total that did not grow is 0 credits for its turns
-                places = self._rows.output_of(None, silent or since)
+                places = self._rows.output_of_all(silent or since)
                 left = max(so_far - known, 0.0)
                 self._rows.share_out("credits", left, SESSION_CREDITS, places, silent or since)
                 known = max(known, so_far)

@@ -188,6 +188,14 @@ class SpendRows:
                 models[model] = models.get(model, 0) + numbers["output"]
         return models
 
+    def output_of_all(self, turns: Collection[int]) -> Places:
+        """Return the output tokens in these turns as weights; turns that record none have the mean of the others."""
+        places = self.output_of(None, turns)
+        told = {slot.turn for slot, _ in places}
+        silent = [turn for turn in self._talk.answered(sorted(turns)) if turn not in told]
+        mean = max(1, round(sum(places.values()) / len(told))) if told else 1
+        return places | {(Slot(turn), self._talk.model_of(Slot(turn))): mean for turn in silent}
+
     def output_of(self, model: str | None, turns: Collection[int]) -> Places:
         """Return the output tokens of a model in these turns, as weights by slot and model.
 

@@ -57,7 +57,8 @@ def turn(index: int, *, superseded: str | None = None, day: int = 0, **more: Any
     if index == 2:
         usage[0].premium_requests = 1
     return Turn(
-        index=index, request_id=f"request-{index}", superseded=superseded, usage=usage, **{"status": "complete", **more},
+        index=index, request_id=f"request-{index}", superseded=superseded, usage=usage,
+        **{"status": "complete", **more},
         model=Model(id="copilot/gpt-5", name="gpt-5", vendor="copilot"),
         timing=Timing(started_at=NOON + timedelta(minutes=index, days=day)),
     )  # fmt: skip

@@ -179,7 +179,13 @@ def _bills(tokens: TokensSection) -> Iterator[str]:
 def _dollars(
     total: SpendRow, prices: Prices | None, least: EstimateEnd | None, most: EstimateEnd | None
 ) -> Iterator[str]:
-    if prices is None or (total.dollars is None and total.estimated_dollars is None):
+    if prices is None:
+        return
+    for name, other in prices.unknown.items():
+        yield f"  config file: {one_line(name)} has the prices of {one_line(other)}, which is not in the table"
+    if total.dollars is None and total.estimated_dollars is None:
+        if prices.unpriced:
+            yield f"no price for {', '.join(prices.unpriced)} ({prices.source})"
         return
     dollars = [money(total.dollars)] if total.dollars is not None else []
     if total.estimated_dollars:
@@ -191,8 +197,6 @@ def _dollars(
     table += f", less {prices.discount:.0%}" if prices.discount else ""
     missing = f"; no price for {', '.join(prices.unpriced)}" if prices.unpriced else ""
     yield f"at list prices ({table}): {' + '.join(dollars)}{missing}"
-    for name, other in prices.unknown.items():
-        yield f"  config file: {one_line(name)} has the prices of {one_line(other)}, which is not in the table"
     if total.averaged_dollars:
         yield f"  {money(total.averaged_dollars)} of it computed with the average prompt of several calls, long or not"
 

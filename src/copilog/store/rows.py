@@ -95,9 +95,9 @@ class TurnRow(Row):
     traces: int
     prompt: int | None
     copied_from: str | None
-    git_repository: str | None  # if it is another than the conversation's; empty: none
-    git_branch: str | None
     answer_models: str | None = None  # set by `entries`, which knows the models of messages
+    git_repository: str | None = None  # if it is another than the conversation's; empty: none
+    git_branch: str | None = None
 
 
 class ToolCallRow(Row):

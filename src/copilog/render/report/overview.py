@@ -84,10 +84,10 @@ def source_of(tokens: TokensSection, name: str, words: str) -> str:
         "premium_requests": (total.spread_requests, amounts.decimal),
     }[name]
     coverage = _coverage("", known[name], total.turns) if name in known else ""
-    paid = f", {tokens.superseded_turns:,} of them superseded" if tokens.superseded_turns and name == "tokens" else ""
-    if paid and not coverage:
-        coverage = f" for {amounts.counted(total.turns, 'turn')}"
-    return words + coverage + paid + (f"; {shown(spread)} spread over several turns" if spread else "")
+    if tokens.superseded_turns and name == "tokens":
+        coverage = coverage or f" for {amounts.counted(total.turns, 'turn')}"
+        coverage += f" ({tokens.superseded_turns:,} superseded)"
+    return words + coverage + (f", {shown(spread)} of them spread over several turns" if spread else "")
 
 
 def _coverage(words: str, known: int, turns: int) -> str:

@@ -74,6 +74,13 @@ BY_CELL: dict[str, Callable[[Cell], Any]] = {
     "system": lambda cell: SYSTEMS[cell.system] if cell.payer == "copilot" else None,
     "outcome": outcome_of,
 }
+
+
+def requests_of_credits(by_system: Iterable[SpendRow]) -> float | None:
+    """Return the premium requests that are recorded for turns billed by credits."""
+    return next((row.premium_requests for row in by_system if row.name == SYSTEMS["credits"]), None)
+
+
 IN_ORDER_OF_TIME = ("day", "week", "month")
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from copilog.analysis.allowance import month_label
+from copilog.analysis.breakdowns import PAYERS, requests_of_credits
 from copilog.analysis.estimate_method import method_text
 from copilog.analysis.numbers import added
 from copilog.analysis.periods import before_label, days_label
@@ -139,15 +140,15 @@ def spend_lines(tokens: TokensSection) -> Iterator[str]:
         yield f"tokens estimated, where none were recorded: {lowest}likely {estimated}{highest} ({method})"
     yield from _bills(tokens)
     yield from _dollars(total, tokens.prices, tokens.at_least, tokens.at_most)
+    for row in tokens.by_payer:
+        if row.name != PAYERS["copilot"]:
+            recorded = added(row.input, row.output)
+            used = f"{short_number(recorded)} tokens" if recorded is not None else "tokens not recorded"
+            cost = f", {money(row.dollars)} at list prices" if row.dollars is not None else ""
+            yield f"  of that on {row.name}: {used}{cost}"
     yield from _before(tokens)
     if month := month_label(tokens.month):
         yield month
-    others = [row for row in tokens.by_payer if row.name != "Copilot"]
-    for row in others:
-        recorded = added(row.input, row.output)
-        used = f"{short_number(recorded)} tokens" if recorded is not None else "tokens not recorded"
-        cost = f", {money(row.dollars)} at list prices" if row.dollars is not None else ""
-        yield f"  of that on {row.name}: {used}{cost}"
     if tokens.cache_turns:
         yield f"turns that missed the cache: {tokens.missed_cache_turns:,} of {tokens.cache_turns:,} that tell"
 
@@ -164,6 +165,9 @@ def _bills(tokens: TokensSection) -> Iterator[str]:
         apart = total.unanswered_requests
         more = f"; {cell('premium_requests', apart)} more of failed or cancelled turns" if apart else ""
         spread = f", {cell('premium_requests', total.spread_requests)} of them spread" if total.spread_requests else ""
+        other = requests_of_credits(tokens.by_system)
+        if other:
+            spread += f", {cell('premium_requests', other)} of them in turns that are billed by credits"
         yield f"premium requests: {cell('premium_requests', total.premium_requests or 0.0)} (as recorded{spread}){more}"
     known = []
     if total.credits is not None:

@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import pytest
 
+from copilog import ingest
 from copilog.analysis import Selection, choose, measure
 from copilog.analysis.drill_down import drill_down
 from copilog.analysis.statusline import Month, status_of
@@ -29,8 +30,9 @@ from copilog.model import Conversation, Message, Model, Relation, Text, Timing, 
 from copilog.store.archive import Archive
 from copilog.store.library import rows_of
 from copilog.store.selection import Selected
-from tests.sources.cli_builders import Log, read_cleanly
+from tests.sources.cli_builders import Log, read_cleanly, write_log
 from tests.stored import concluded_entry
+from tests.test_rewound_sessions import rewound, write_store
 
 NOON = datetime(2026, 6, 2, 12, tzinfo=UTC)
 EVENING = NOON.replace(hour=20)
@@ -240,13 +242,11 @@ def test_copy_with_usage_of_its_own_is_billed_once(store: Store, superseded: str
 
 def test_rewound_turns_of_a_run_have_their_share_of_its_total(tmp_path: Path, store: Store) -> None:
     log = Log().start(selectedModel="opus").ask("one").say(outputTokens=30).ask("two").say(outputTokens=60)
-    second = log.events[-2]["id"]
-    log.add("session.snapshot_rewind", {"upToEventId": second, "eventsRemoved": 2}).ask("three").say(outputTokens=10)
+    log.ask("three").say(outputTokens=10)
     metrics = {"opus": {"requests": {"count": 3, "cost": 3}, "usage": {"inputTokens": 1_000, "outputTokens": 100}}}
     log.shut_down(modelMetrics=metrics, totalPremiumRequests=3, totalNanoAiu=20e9)
     made = read_cleanly(tmp_path, log)
-    for one in made.turns:
-        one.superseded = "rewound" if one.index == 1 else None
+    made.turns[1].superseded = "rewound"
 
     section = measure(store(made), prices=False, now=NOON).tokens
 
@@ -256,3 +256,23 @@ def test_rewound_turns_of_a_run_have_their_share_of_its_total(tmp_path: Path, st
         "undone": (600, 12),
         "unknown": (400, 8),
     }
+
+
+def test_turns_that_only_the_store_has_after_a_rewind_share_the_total_of_their_run(
+    tmp_path: Path, store: Store
+) -> None:
+    metrics = {"opus": {"requests": {"count": 3, "cost": 3}, "usage": {"inputTokens": 1_000, "outputTokens": 100}}}
+    log = rewound().ask("And in Tarn?").say(outputTokens=10)
+    log.shut_down(modelMetrics=metrics, totalPremiumRequests=3, totalNanoAiu=20e9)
+    write_log(tmp_path, log)
+    write_store(tmp_path)
+    [made] = ingest.read(tmp_path)
+
+    section = measure(store(made), prices=False, now=NOON).tokens
+
+    # The log has 10 of the 100 tokens of output: the two turns before the rewind have the others.
+    assert {row.name: (row.input, row.output, row.credits, row.premium_requests) for row in section.by_outcome} == {
+        "undone": (900, 90, 18, 2),
+        "unknown": (100, 10, 2, 1),
+    }
+    assert section.total.spread == 1_100

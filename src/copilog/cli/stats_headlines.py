@@ -168,7 +168,11 @@ def _bills(tokens: TokensSection) -> Iterator[str]:
         other = requests_of_credits(tokens.by_system)
         if other:
             spread += f", {cell('premium_requests', other)} of them in turns that are billed by credits"
-        yield f"premium requests: {cell('premium_requests', total.premium_requests or 0.0)} (as recorded{spread}){more}"
+        if total.premium_requests is None:
+            yield f"premium requests: {cell('premium_requests', apart)}, all of failed or cancelled turns (as recorded)"
+        else:
+            number = cell("premium_requests", total.premium_requests)
+            yield f"premium requests: {number} (as recorded{spread}){more}"
     known = []
     if total.credits is not None:
         spread = f", {cell('credits', total.spread_credits)} of them spread" if total.spread_credits else ""

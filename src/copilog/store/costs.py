@@ -55,7 +55,7 @@ class _Costs:
                 self._rows.bill_by("requests", turns)
             asked = [index for index in sorted(turns) if _is_asked(self._talk.turns[index])] or sorted(turns)
             for model, cost in by_model.items():
-                of_model = [turn for turn in asked if self._talk.model_of(Slot(turn)) == model]
+                of_model = [turn for turn in asked if self._talk.model_of(Slot(turn)) in (model, None)]
                 places = {(slot, model): weight for slot, weight in evenly(of_model or asked).items()}
                 self._rows.share_out("premium_requests", cost, bill.source, places)
 

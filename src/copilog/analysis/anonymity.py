@@ -238,6 +238,7 @@ def _prices(prices: Prices, names: _Names) -> Prices:
         prices,
         models={names.model(model): OTHER if model in prices.own else entry for model, entry in prices.models.items()},
         unpriced=[names.model(model) for model in prices.unpriced],
+        unknown={names.model(model): names.model(other) for model, other in prices.unknown.items()},
         own=[names.model(model) for model in prices.own],
     )
 

@@ -180,6 +180,10 @@ class SpendRows:
         for (slot, model), share in zip(places, shares_of(cost, list(places.values())), strict=True):
             self.add(slot, model, source, method, {name: share})
 
+    def has(self, name: str, turns: Collection[int]) -> bool:
+        """Return whether any of these turns has a number of this name."""
+        return any(name in numbers and slot.turn in turns for (slot, *_), numbers in self._rows.items())
+
     def models_at(self, slot: Slot) -> dict[str | None, int]:
         """Return the output tokens of a slot by model."""
         models: dict[str | None, int] = {}

@@ -10,6 +10,7 @@ from typing import Any
 import genai_prices
 import pytest
 
+from copilog.analysis.allowance import month_label
 from copilog.analysis.drill_down import drill_down
 from copilog.analysis.fast_statusline import texts_of
 from copilog.analysis.figures import CreditRow
@@ -223,6 +224,9 @@ def test_status_line_marks_what_is_divided_among_turns(tmp_path: Path, archive: 
     assert (status.credits_today, status.spread_credits_today, status.spread_credits_turn) == (8, 8, 2)
     assert (texts["tokens_today"], texts["premium_requests_today"]) == ("1.0k÷", "2÷")
     assert (texts["credits_today"], texts["credits_turn"], texts["month_used"]) == ("8÷", "2÷", "8÷")
+    month = tokens(choose(archive, Selection(utc=True), now=evening), prices=False).month
+    assert (month.used, month.spread) == (8, 8)
+    assert ": 8, 8.0 of them spread; 28 days left" in month_label(month)
     # The parts of a conversation are its own.
     assert texts["credits_conversation"] == "8"
 
@@ -234,3 +238,27 @@ def test_status_line_has_no_mark_where_nothing_is_divided(archive: Archive) -> N
     texts = texts_of(status_of(archive.connection, evening, zone=UTC), evening)
 
     assert (texts["tokens_today"], texts["credits_today"]) == ("11", "1")
+
+
+# --- lines of stats -------------------------------------------------------------------------------------------------
+
+
+def test_premium_requests_of_turns_that_are_billed_by_credits_are_named(tmp_path: Path, archive: Archive) -> None:
+    log = Log().start(selectedModel="opus").ask().say(outputTokens=30)
+    metrics = {"opus": {"requests": {"count": 1, "cost": 1}, "usage": {"inputTokens": 1_000, "outputTokens": 30}}}
+    log.shut_down(modelMetrics=metrics, totalPremiumRequests=1, totalNanoAiu=8e9)
+    store(archive, read_cleanly(tmp_path, log))
+
+    lines = list(spend_lines(tokens(choose(archive), prices=False)))
+
+    assert "premium requests: 1 (as recorded, 1 of them in turns that are billed by credits)" in lines
+
+
+def test_premium_requests_of_answered_turns_are_not_0_where_none_is_recorded(archive: Archive) -> None:
+    failed = daily("2026-05-02", credits=None, premium_requests=2)
+    failed.turns[0].status = "failed"
+    store(archive, failed)
+
+    lines = list(spend_lines(tokens(choose(archive), prices=False)))
+
+    assert "premium requests: 2, all of failed or cancelled turns (as recorded)" in lines

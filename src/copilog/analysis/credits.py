@@ -29,6 +29,7 @@ class _Sum(NamedTuple):
     estimated: float | None = None
     at_least: float | None = None
     at_most: float | None = None
+    spread: float | None = None
 
     def plus(self, cell: Cell) -> _Sum:
         least, likely, most = cell.estimated_credits() or (None, None, None)
@@ -38,6 +39,7 @@ class _Sum(NamedTuple):
             added(self.estimated, likely),
             added(self.at_least, least),
             added(self.at_most, most),
+            _more(self.spread, cell, "spread_credits"),
         )
 
     @property
@@ -157,6 +159,7 @@ def _row(key: Key, found: _Sum, *, period: _Sum | None = None, before: _Sum | No
         of=key[1],
         recorded=_rounded(found.recorded),
         computed=_rounded(found.computed),
+        spread=_rounded(found.spread),
         estimated=_rounded(found.estimated),
         at_least=_rounded(found.at_least),
         at_most=_rounded(found.at_most),

@@ -112,6 +112,7 @@ class MonthSection(Figures, kw_only=True):
     recorded: float | None
     computed: float | None
     used: float | None  # both together
+    spread: float | None = None  # the part that was recorded for several turns together
     estimated: float | None = None  # likely besides: of tokens that are not recorded
     at_least: float | None = None  # the ends of that estimate
     at_most: float | None = None
@@ -136,6 +137,7 @@ class CreditRow(Figures, kw_only=True):
     of: str  # the model, or the outcome of the turns
     recorded: float | None
     computed: float | None  # at list prices, if none are recorded
+    spread: float | None = None  # the part of the recorded ones that is divided among turns
     estimated: float | None = None  # likely, of tokens that are not recorded either
     at_least: float | None = None  # the lower end of that estimate
     at_most: float | None = None  # the upper end

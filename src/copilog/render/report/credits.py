@@ -197,6 +197,7 @@ def month_figures(month: MonthSection, period: PeriodSection) -> list[Figure]:
     name = "premium requests" if month.unit == "requests" else "credits"
     of = f"of {amounts.decimal(month.budget)} {name}" if month.budget is not None else name
     computed = f"; {amounts.decimal(month.computed)} of them computed" if month.computed else ""
+    computed += f"; {amounts.decimal(month.spread)} of them spread over several turns" if month.spread else ""
     likely = ""
     if month.estimated:
         likely = f"; besides, {amounts.estimate(month.estimated, month.at_least, amounts.decimal, month.at_most)}"
@@ -238,6 +239,7 @@ def credits_table(
             text(head, "name"),
             text(of, "of"),
             number("Recorded", "recorded", amounts.decimal, optional=True),
+            number("Of them spread", "spread", amounts.decimal, optional=True),
             number("Computed", "computed", amounts.decimal, optional=True),
             worked_out("Together", lambda row: added(row.recorded, row.computed), amounts.decimal),
             number(period, "period", amounts.decimal, optional=True),

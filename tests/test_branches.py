@@ -257,11 +257,15 @@ def test_positions_of_messages_are_those_that_search_gives(archive: Archive) -> 
     assert PROMPTS[4] in answer.text
 
 
-def test_agents_get_usage_and_files_without_superseded_turns(archive: Archive) -> None:
+def test_agents_get_the_usage_of_superseded_turns_but_not_their_files(archive: Archive) -> None:
     usage = questions.get_usage(archive, None, Selection())
     [work] = questions.work_on_file(archive, "tide2.py", 10).work
 
-    assert [(model.model, model.input) for model in usage.models] == [("tern-5", 4011), ("gull-2", 1004)]
+    assert [(model.model, model.input) for model in usage.models] == [
+        ("ghost-tern-5", 1_800_000),
+        ("tern-5", 4011),
+        ("gull-2", 1004),
+    ]
     assert work.turns == [3]
     assert questions.work_on_file(archive, "ghost-tide1.py", 10).work == []
 

@@ -37,7 +37,18 @@ NOT_SUMMED = {
     "tokens.prices.discount": "a setting",
     **{
         f"tokens.month.{name}": "of the rows of days, whatever the selection's period"
-        for name in ("recorded", "computed", "used", "budget", "left", "pace", "days_left", "forecast", "before")
+        for name in (
+            "recorded",
+            "computed",
+            "used",
+            "spread",
+            "budget",
+            "left",
+            "pace",
+            "days_left",
+            "forecast",
+            "before",
+        )
     },
     **{
         f"tokens.month.{name}": "of the range of estimates, whose likely value is summed"
@@ -61,7 +72,7 @@ NOT_SUMMED = {
     **{
         f"tokens.credits.{table}.{name}": "what rows of tokens.* add up to, by two keys"
         for table in ("weeks", "repositories", "outcomes")
-        for name in ("recorded", "computed", "estimated", "at_least", "at_most", "period", "before")
+        for name in ("recorded", "computed", "spread", "estimated", "at_least", "at_most", "period", "before")
     },
     "tokens.input_turns": "turns that have a number in common, which their rows have only together",
     "tokens.credit_turns": "turns that have a number in common, which their rows have only together",

@@ -330,7 +330,7 @@ def test_the_line_shows_the_available_figures(path: Path) -> None:
 
     # At least: 36,200 recorded; of the estimated turn 80 out, 21,324 less the root of 10,000² + 19² + 5,459² in.
     assert line == (
-        "3 turns · 2 conversations · ~58k tokens (>=46k) · 1 premium · 3.5 credits · 1 failed · claude-sonnet-4.5"
+        "3 turns · 2 conversations · ~58k÷ tokens (>=46k) · 1÷ premium · 3.5÷ credits · 1 failed · claude-sonnet-4.5"
     )
     assert line_for(Wishes(archive=path, at=NOTHING_YET)) == "no turns today"
 
@@ -344,7 +344,7 @@ def test_a_template_has_the_fields_that_it_names(path: Path) -> None:
     template = "{turns_today} turns · {tokens_today} tokens in {workspace}: {title:.5}"
 
     assert line_for(Wishes(archive=path, at=TUESDAY, template=template)) == (
-        "3 turns · ~58k tokens in lighthouse: Light"
+        "3 turns · ~58k÷ tokens in lighthouse: Light"
     )
     assert line_for(Wishes(archive=path, at=NOTHING_YET, template="{model} {credits_today} {latest_age}")) == "- - -"
 
@@ -438,7 +438,7 @@ def test_month_says_at_least_where_something_has_no_record(connection: sqlite3.C
     status = status_of(connection, at(6, "23:59:00"), month=Month(budget=100))
 
     assert status.month_is_partial  # what the fork used
-    assert texts_of(status, at(6, "23:59:00"))["month_used"] == ">=7"
+    assert texts_of(status, at(6, "23:59:00"))["month_used"] == ">=7÷"
 
 
 def test_month_of_premium_requests_counts_answered_ones(connection: sqlite3.Connection) -> None:
@@ -458,4 +458,4 @@ def test_credits_of_the_latest_conversation_and_its_last_turn(connection: sqlite
 def test_line_has_the_month_where_there_is_an_allowance(path: Path) -> None:
     line = line_for(Wishes(archive=path, at=at(5, "12:00:00"), month=Month(budget=1900, first_day=4)))
 
-    assert "month 7 of 1900, 3.5 a day, forecast 108" in line
+    assert "month 7÷ of 1900, 3.5 a day, forecast 108" in line

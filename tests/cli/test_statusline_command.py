@@ -61,7 +61,7 @@ def status(*arguments: object) -> Outcome:
 def test_statusline_prints_one_line_about_a_day(archive: Path) -> None:
     outcome = status("--archive", archive, "--at", TUESDAY, "--format", "{turns_today} turns · {tokens_today} tokens")
 
-    assert (outcome.code, outcome.out, outcome.err) == (0, "3 turns · ~58k tokens\n", "")
+    assert (outcome.code, outcome.out, outcome.err) == (0, "3 turns · ~58k÷ tokens\n", "")
 
 
 def test_statusline_can_be_limited_to_a_workspace(archive: Path) -> None:

@@ -313,7 +313,7 @@ def test_a_turn_has_one_row() -> None:
     [row] = entry_of(conversation_with(turns=[turn])).turns
 
     told = (3, "request_1", "complete", "workspace", None, "explain", "ask", "auto", "tern-4")
-    more = (None, None, "incorrect", None, None, 0, 0, None, None, None, None, 1470, 1, None, None, None)
+    more = (None, None, "incorrect", None, None, 0, 0, None, None, None, None, 1470, 1, *[None] * 5)
     assert astuple(row) == (*told, "2026-05-04T12:00:00.000Z", 1500, 200, 30, None, -1, *more)
 
 

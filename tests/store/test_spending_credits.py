@@ -75,14 +75,33 @@ def test_session_credits_are_shared_over_turns_that_record_none(tmp_path: Path) 
     ]
 
 
-def test_session_credits_of_several_turns_are_spread_even_if_one_alone_records_its_output(tmp_path: Path) -> None:
+def test_session_credits_are_shared_over_turns_without_recorded_output_as_well(tmp_path: Path) -> None:
     told = [{"model": "gpt-5", "inputTokens": 50, "outputTokens": 30}]
 
     conversation = reads(tmp_path, asks(0), asks(1, modelTotals=told), asks(2, sessionCopilotCredits=6))
 
-    # Nobody knows what each of the three took: the only known weight has all of it, and says so.
-    paid = [row for row in credited(conversation, "turn", "credits", "method") if row[1]]
-    assert paid == [(1, 6, "spread")]
+    # Turns without recorded output weigh as much as those that have it on average.
+    assert credited(conversation, "turn", "credits", "method") == [(0, 2, "spread"), (1, 2, "spread"), (2, 2, "spread")]
+
+
+def test_session_credits_left_by_recorded_ones_are_shared_over_turns_and_models(tmp_path: Path) -> None:
+    told = [
+        {"model": "gpt-5", "inputTokens": 50, "outputTokens": 30},
+        {"model": "haiku", "inputTokens": 50, "outputTokens": 10},
+    ]
+
+    conversation = reads(
+        tmp_path,
+        asks(0, modelId="copilot/gpt-5", modelTotals=told),
+        asks(1, modelId="copilot/gpt-5", copilotCredits=4),
+        asks(2, modelId="copilot/gpt-5", sessionCopilotCredits=20),
+    )
+
+    # 16 are left for turns 0 and 2, which weigh 30 + 10 and 40.
+    paid = sorted(credited(conversation, "turn", "model", "credits", "method"))
+    assert paid == [
+        (0, "gpt-5", 6, "spread"), (0, "haiku", 2, "spread"), (1, "gpt-5", 4, "recorded"), (2, "gpt-5", 8, "spread"),
+    ]  # fmt: skip
 
 
 def test_turns_whose_sub_agents_alone_record_credits_share_those_of_the_session(tmp_path: Path) -> None:

@@ -55,6 +55,24 @@ def test_another_model_in_a_turn_on_own_key_has_an_unknown_payer(tmp_path: Path)
     }
 
 
+@pytest.mark.parametrize(
+    ("asked", "answered", "payer"),
+    [
+        ("openai/gpt-5", "gpt-4.1-mini", "unknown"),  # nothing shows whose key it was on
+        ("openai/gpt-5", "gpt-5-2025-08-07", "own key"),
+        ("openrouter/anthropic/claude-sonnet-4.5", "claude-sonnet-4-5", "own key"),
+        ("openrouter/auto", "gpt-4.1-mini", "own key"),  # the vendor chose it
+        ("copilot/gpt-5", "gpt-4.1-mini", "copilot"),
+    ],
+)
+def test_vendor_of_the_requested_model_is_evidence_for_that_model_alone(
+    tmp_path: Path, asked: str, answered: str, payer: str
+) -> None:
+    totals = [{"model": answered, "inputTokens": 5000, "outputTokens": 70}]
+
+    assert payers_of(reads(tmp_path, modelId=asked, modelTotals=totals)) == {answered: payer}
+
+
 def test_record_of_a_call_says_whose_key_it_was(tmp_path: Path) -> None:
     log = Log().start(selectedModel="opus").ask().record(1, 10, isByok=True, model="mine").say()
     log.ask().record(2, 10, isByok=False, modelProvider="anthropic").say()

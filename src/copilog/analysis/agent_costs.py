@@ -53,7 +53,7 @@ def uses_of(chosen: Chosen, *, prices: bool = True, only: Key | None = None) -> 
     """Return cost and outcomes of all agents and skills of the chosen turns, or of one: its kind and its name."""
     if only is not None:
         only = only[0], only[1].casefold()
-    chosen.note_outcomes()
+    chosen.note_bill()
     spellings: defaultdict[str, Spellings] = defaultdict(Spellings)
     turns = _turns(chosen, spellings, only)
     numbers = _Numbers()
@@ -90,8 +90,9 @@ def _turns(chosen: Chosen, spellings: defaultdict[str, Spellings], only: Key | N
     """Return the turns that have an agent or a skill."""
     loaded = loaded_skills(chosen.connection)
     turns: dict[Place, _Of] = {}
+    outcome = "SELECT outcome FROM temp.billed_turn AS b WHERE b.conversation = c.conversation AND b.turn = c.turn"
     rows = chosen.connection.execute(
-        f"SELECT c.conversation, c.turn, {CUSTOM_AGENT}, t.agent, c.outcome FROM {CHOSEN_TURNS}"  # noqa: S608
+        f"SELECT c.conversation, c.turn, {CUSTOM_AGENT}, t.agent, ({outcome}) FROM {CHOSEN_TURNS}"  # noqa: S608
     )
     for conversation, turn, custom, participant, outcome in rows:
         names = [("custom", custom), ("participant", participant)]

@@ -48,6 +48,7 @@ def month_to_date(
         recorded=_rounded(recorded),
         computed=_rounded(computed),
         used=_rounded(used),
+        spread=_rounded(_used(rows, since, tomorrow, plan, "spread")),
         estimated=_rounded(estimated.likely) if estimated is not None else None,
         at_least=_rounded(estimated.at_least) if estimated is not None else None,
         at_most=_rounded(estimated.at_most) if estimated is not None else None,
@@ -67,12 +68,12 @@ def month_to_date(
 
 
 def _used(rows: list[SpendRow], since: date, until: date, plan: Plan, kind: str) -> float | None:
-    """Return the sum of a period's days, recorded or computed; None if no day has a number."""
+    """Return the sum of a period's days, recorded, computed or spread; None if no day has a number."""
     of_period = [row for row in rows if since.isoformat() <= row.name < until.isoformat()]
+    names = {"recorded": "credits", "computed": "computed_credits", "spread": "spread_credits"}
     if plan.billing == "requests":
-        amounts = [row.premium_requests if kind == "recorded" else None for row in of_period]
-    else:
-        amounts = [row.credits if kind == "recorded" else row.computed_credits for row in of_period]
+        names = {"recorded": "premium_requests", "spread": "spread_requests"}
+    amounts = [getattr(row, names[kind]) for row in of_period if kind in names]
     found: float | None = added(*amounts)
     return found
 
@@ -123,11 +124,12 @@ def month_label(month: MonthSection) -> str:
     share = f" ({known / month.budget:.0%})" if month.budget and known is not None else ""
     of = f" of {month.budget:,.0f}{share}" if month.budget else ""
     computed = f", {month.computed:,.1f} of them computed" if month.computed else ""
+    spread = f", {month.spread:,.1f} of them spread" if month.spread else ""
     likely = f" + ~{_amount(month.estimated, 1)} likely" if month.estimated else ""
     if likely and month.at_least is not None and month.at_most is not None:
         likely += f" (at least {_amount(month.at_least, 1)}, at most {_amount(month.at_most, 1)})"
     left = f"; {month.days_left} {'day' if month.days_left == 1 else 'days'} left"
-    return f"{name} since {month.since}: {used}{likely}{of}{computed}{left}{_pace_label(month)}"
+    return f"{name} since {month.since}: {used}{likely}{of}{computed}{spread}{left}{_pace_label(month)}"
 
 
 def _pace_label(month: MonthSection) -> str:

@@ -173,6 +173,7 @@ def _tokens(section: TokensSection, names: _Names) -> TokensSection:
         missed_cache_turns=section.missed_cache_turns,
         input_turns=section.input_turns,
         credit_turns=section.credit_turns,
+        superseded_turns=section.superseded_turns,
         credits=_credits(section.credits, section.by_repository, names),
         month=replace(
             section.month,
@@ -206,14 +207,13 @@ def _spent(row: SpendRow, name: str) -> SpendRow:
 def _credits(section: CreditsSection, known: Sequence[SpendRow], names: _Names) -> CreditsSection:
     """Credits with the numbers that repositories have in the table of them."""
     places = {row.name: f"repository {place}" for place, row in enumerate(known, start=1)}
-    outcomes = {*OUTCOMES, "failed or cancelled"}
     return CreditsSection(
         weeks=[replace(row, name=_day(row.name) or NO_DATE, of=names.model(row.of)) for row in section.weeks],
         repositories=[
             replace(row, name=places.get(row.name, OTHER), of=names.model(row.of)) for row in section.repositories
         ],
         outcomes=[
-            replace(row, name=row.name if _MONTH.fullmatch(row.name) else NO_DATE, of=_one_of(row.of, outcomes))
+            replace(row, name=row.name if _MONTH.fullmatch(row.name) else NO_DATE, of=_one_of(row.of, OUTCOMES))
             for row in section.outcomes
         ],
     )
@@ -239,6 +239,7 @@ def _prices(prices: Prices, names: _Names) -> Prices:
         prices,
         models={names.model(model): OTHER if model in prices.own else entry for model, entry in prices.models.items()},
         unpriced=[names.model(model) for model in prices.unpriced],
+        unknown={names.model(model): names.model(other) for model, other in prices.unknown.items()},
         own=[names.model(model) for model in prices.own],
     )
 

@@ -7,12 +7,13 @@ day, model, agent and source, for all other tables. SQLite would have to sort al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from itertools import groupby
 from operator import add, itemgetter
 from typing import Any
 
+from copilog.analysis.bill import UNDONE
 from copilog.analysis.cells import (
     AT,
     CACHEABLE,
@@ -35,15 +36,22 @@ from copilog.analysis.name_keys import Spellings
 from copilog.analysis.numbers import added
 from copilog.analysis.prices import PricedModel, PriceTable
 from copilog.analysis.selection import NO_TURN, Chosen
-from copilog.analysis.spent_rows import Of, conversations_of, loaded_skills, spent
+from copilog.analysis.spent_rows import Of, conversations_of, elsewhere, loaded_skills, spent
 from copilog.derive.model_names import key_of
 
 # The labels of rows without a name.
 NO_DAY, NO_MODEL, NO_WORKSPACE, NO_AGENT = "(no date)", "(unknown model)", "(no workspace)", "(no agent)"
 NO_REPOSITORY = "(no repository)"
+UNANSWERED = "failed or cancelled"
 PAYERS = {"copilot": "Copilot", "own key": "own key", "unknown": "unknown payer"}
-OUTCOMES = ("kept", "undone", "failed", "cancelled", "asked again", "unknown")
+OUTCOMES = ("kept", UNDONE, UNANSWERED, "asked again", "unknown")
 SYSTEMS = {"credits": "AI credits", "requests": "premium requests"}
+
+
+def outcome_of(cell: Cell) -> str:
+    """Return what became of the turns of a cell: one of `OUTCOMES`."""
+    return UNANSWERED if cell.outcome in ("failed", "cancelled") else cell.outcome or "unknown"
+
 
 # Keys that are the same for an entire conversation, and those of a cell. None: the row is left out.
 BY_CONVERSATION: dict[str, Callable[[Of], Any]] = {
@@ -64,8 +72,15 @@ BY_CELL: dict[str, Callable[[Cell], Any]] = {
     "origin": lambda cell: (cell.source, cell.method),
     "payer": lambda cell: PAYERS[cell.payer],
     "system": lambda cell: SYSTEMS[cell.system] if cell.payer == "copilot" else None,
-    "outcome": lambda cell: cell.outcome or "unknown",
+    "outcome": outcome_of,
 }
+
+
+def requests_of_credits(by_system: Iterable[SpendRow]) -> float | None:
+    """Return the premium requests that are recorded for turns billed by credits."""
+    return next((row.premium_requests for row in by_system if row.name == SYSTEMS["credits"]), None)
+
+
 IN_ORDER_OF_TIME = ("day", "week", "month")
 
 
@@ -97,17 +112,23 @@ class Tallies:
         known = conversations_of(connection)
         loaded = loaded_skills(connection) if "skill" in self._tallies else {}
         wholes: list[tuple[Of, Numbers]] = []
+        others = elsewhere(connection, known)
+        parts: list[tuple[str, str, Numbers]] = []
         of_skills: list[tuple[str, Numbers]] = []
         for number, rows in groupby(spent(chosen, self._table, self._cells, self._every_model), itemgetter(0)):
             turns = self._add_rows(rows)
             self._note_coverage(turns)
-            wholes.append((known[number], (1, len(turns) - (NO_TURN in turns), *sum_of(turns.values()))))
+            if number not in others:
+                wholes.append((known[number], _with_counts(turns)))
+            else:
+                parts += self._divided(turns, known[number], others[number])
             if number in loaded:
                 of_skills += self._of_skills(turns, loaded[number])
             self._add_turns(known[number], turns)
         for by in self._tallies.keys() & BY_CONVERSATION.keys():
             name_of = BY_CONVERSATION[by]
-            self._tallies[by] = _sums((name_of(of), numbers) for of, numbers in wholes)
+            named = [(name_of(of), numbers) for of, numbers in wholes]
+            self._tallies[by] = _sums([*named, *((name, numbers) for way, name, numbers in parts if way == by)])
         if "skill" in self._tallies:
             self._tallies["skill"] = _sums(of_skills)
         self._add_cells()
@@ -120,6 +141,17 @@ class Tallies:
             before = turns.get(turn)
             turns[turn] = numbers if before is None else tuple(map(add, before, numbers))
         return turns
+
+    def _divided(
+        self, turns: dict[int, Numbers], of: Of, others: Mapping[int, Of]
+    ) -> Iterator[tuple[str, str, Numbers]]:
+        """Yield the sums of a conversation some of whose turns were sent in another repository or branch, by key."""
+        for by in self._tallies.keys() & BY_CONVERSATION.keys():
+            named: dict[Any, dict[int, Numbers]] = {}
+            for turn, numbers in turns.items():
+                named.setdefault(BY_CONVERSATION[by](others.get(turn, of)), {})[turn] = numbers
+            for name, some in named.items():
+                yield by, name, _with_counts(some)
 
     def _note_coverage(self, turns: dict[int, Numbers]) -> None:
         """Count turns with recorded input and credits, and of those after the first, cache records and misses."""
@@ -260,6 +292,11 @@ def _sums(named: Iterable[tuple[Any, Numbers]]) -> Tally:
     return {name: sum_of(several) for name, several in parts.items()}
 
 
+def _with_counts(turns: Mapping[int, Numbers]) -> Numbers:
+    """Return the number of the conversation, 1, that of its turns, and then the sums of its numbers by turn."""
+    return 1, len(turns) - (NO_TURN in turns), *sum_of(turns.values())
+
+
 def _sums_of_cells(several: Sequence[Cell | _Alike]) -> Numbers:
     """Return the numbers of conversations and of turns, and then the sums of all."""
     places = set().union(*(one.places for one in several))
@@ -271,11 +308,11 @@ def _sums_of_cells(several: Sequence[Cell | _Alike]) -> Numbers:
 _INPUT, _OUTPUT, _ESTIMATED_INPUT, _ESTIMATED_OUTPUT, _DOLLARS, _ESTIMATED_DOLLARS = (
     AT[name] for name in ("input", "output", "estimated_input", "estimated_output", "dollars", "estimated_dollars")
 )
-_CACHEABLE, _CACHE_READ, _UNPRICED = AT[CACHEABLE], AT["cache_read"], AT["unpriced"]
+_CACHEABLE, _CACHE_READ = AT[CACHEABLE], AT["cache_read"]
 _AT_MOST = (1 << WIDTH) - 1
 HAS_INPUT, HAS_CREDITS = KNOWN["input"] * _AT_MOST, KNOWN["credits"] * _AT_MOST
 # Name, place, the bits of `known`, and whether it is a count: of each field that may be unknown.
-_FIELDS = [(name, AT[name], KNOWN[name] * _AT_MOST, name in COUNTS) for name in FIELDS if name != "unpriced"]
+_FIELDS = [(name, AT[name], KNOWN[name] * _AT_MOST, name in COUNTS) for name in FIELDS]
 
 
 def _cost_key(numbers: Numbers) -> tuple[float, float]:
@@ -294,8 +331,7 @@ def row_of(name: str, numbers: Numbers, id_: str | None = None) -> SpendRow:
     }
     if rest[_CACHEABLE]:
         fields["cache_share"] = round(rest[_CACHE_READ] / rest[_CACHEABLE], 4)
-    whole = int(conversations), int(turns), int(rest[_UNPRICED])
-    return SpendRow(name=name, id=id_, conversations=whole[0], turns=whole[1], unpriced=whole[2], **fields)
+    return SpendRow(name=name, id=id_, conversations=int(conversations), turns=int(turns), **fields)
 
 
 def monday_of(day: str) -> str:

@@ -70,7 +70,11 @@ _HAS_CACHE, _HAS_REQUESTS = 1 << RECORDED.index("cache_read"), 1 << RECORDED.ind
 _LIKELY = {"input": "estimated_input", "output": "estimated_output", "calls": "calls"}
 _DOLLARS, _AVERAGED, _ESTIMATED_DOLLARS = KNOWN["dollars"], KNOWN["averaged_dollars"], KNOWN["estimated_dollars"]
 _COMPUTED, _SPREAD, _SPREAD_CREDITS = KNOWN["computed_credits"], KNOWN["spread"], KNOWN["spread_credits"]
-_SPREAD_REQUESTS, _UNANSWERED = KNOWN["spread_requests"], KNOWN["unanswered_requests"] - KNOWN["premium_requests"]
+_UNPRICED, _SPREAD_REQUESTS, _UNANSWERED = (
+    KNOWN["unpriced"],
+    KNOWN["spread_requests"],
+    KNOWN["unanswered_requests"] - KNOWN["premium_requests"],
+)
 
 
 @cache
@@ -112,7 +116,7 @@ class Cell:
     def __init__(self, key: Row, table: PriceTable | None, discount: float, every_model: PricedModel | None) -> None:
         (
             self.day, self.model, self.agent, self.subagent, self.source, self.method,
-            self.payer, self.system, self.has_credits, self.outcome, self.repository,
+            self.payer, self.system, self.has_credits, self.outcome, self.is_unanswered, self.repository,
         ) = key  # fmt: skip
         self.price = (
             every_model.price_at(self.day)
@@ -123,7 +127,6 @@ class Cell:
         )
         self.discount = discount
         self.is_estimated, self.is_spread = self.method == "estimated", self.method == "spread"
-        self.is_unanswered = self.outcome in ("failed", "cancelled")
         is_new = self.payer == "copilot" and self.system == "credits"
         self.computes_credits = every_model is not None or (is_new and not self.has_credits)
         self.is_as_it_was = every_model is None  # the models are those that answered
@@ -183,6 +186,7 @@ class Cell:
                     bits += _COMPUTED
             elif is_asked:
                 unpriced = given + answered
+            bits += _UNPRICED if is_asked else 0
         if self.is_spread:
             spread, spread_credits = given + answered, paid
             spread_requests = 0.0 if self.is_unanswered else requests
@@ -204,7 +208,7 @@ class Cell:
         If their number is unknown, they have the usual price.
         """
         assert self.price is not None
-        if self.price.long is None:
+        if self.price.long is None or used[0] <= (self.price.above or 0):
             return _cost_at(self.price, *used), 0.0
         recorded: list[list[float]] = msgspec.json.decode(prompts) if prompts is not None else []
         cost = sum(_cost_at(self.price.of_prompts(call[0]), *call) for call in recorded)

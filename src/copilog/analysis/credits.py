@@ -1,8 +1,8 @@
 """AI credits over time: by week and model, by repository and model, by month and outcome of the turns.
 
-Each row has the credits of the same key in the period before: the week or month before its own; for a repository those
-of the compared period and of the same length of time before it. These numbers exclude estimates, which have fields of
-their own.
+Each row has the credits of the same key in the period before: the week or month before its own, or the same days of it
+if only some of its own are selected, or over; for a repository those of the compared period and of the same length of
+time before it. These numbers exclude estimates, which have fields of their own.
 """
 
 from __future__ import annotations
@@ -12,15 +12,13 @@ from datetime import date, timedelta
 from operator import add
 from typing import NamedTuple
 
-from copilog.analysis.breakdowns import NO_MODEL, NO_REPOSITORY, OUTCOMES, monday_of
+from copilog.analysis.breakdowns import NO_MODEL, NO_REPOSITORY, OUTCOMES, monday_of, outcome_of
 from copilog.analysis.cells import AT, Cell, CreditsRange, is_known
 from copilog.analysis.figures import CreditRow, CreditsSection, EstimateEnd
 from copilog.analysis.numbers import added
 from copilog.derive.model_names import key_of
 
 DIGITS = 6
-# Outcomes of turns that are grouped under another label.
-OUTCOME_GROUPS = {"failed": "failed or cancelled", "cancelled": "failed or cancelled"}
 
 Key = tuple[str, str]
 
@@ -31,6 +29,7 @@ class _Sum(NamedTuple):
     estimated: float | None = None
     at_least: float | None = None
     at_most: float | None = None
+    spread: float | None = None
 
     def plus(self, cell: Cell) -> _Sum:
         least, likely, most = cell.estimated_credits() or (None, None, None)
@@ -40,6 +39,7 @@ class _Sum(NamedTuple):
             added(self.estimated, likely),
             added(self.at_least, least),
             added(self.at_most, most),
+            _more(self.spread, cell, "spread_credits"),
         )
 
     @property
@@ -58,6 +58,8 @@ class Compared(NamedTuple):
     cells: list[Cell]
     cells_before: list[Cell]
     cells_earlier: list[Cell]  # of the week and the month before the selected period begins
+    first: date  # the first selected day
+    last: date  # the last one that has begun
 
 
 def credits_section(cells: Iterable[Cell], shown: Callable[[str], str], compared: Compared) -> CreditsSection:
@@ -77,12 +79,20 @@ def credits_section(cells: Iterable[Cell], shown: Callable[[str], str], compared
         return (monday_of(cell.day), key_of(cell.model or "")) if cell.day else None
 
     def month(cell: Cell) -> Key | None:
-        return (cell.day[:7], _outcome(cell)) if cell.day else None
+        return (cell.day[:7], outcome_of(cell)) if cell.day else None
 
-    weeks, weeks_before = _sums(credited, week), _sums([*earlier, *credited], week)
-    outcomes, outcomes_before = _sums(credited, month), _sums([*earlier, *credited], month)
+    def before(key_of_cell: Callable[[Cell], Key | None], own: Callable[[date], date]) -> dict[Key, _Sum]:
+        of_same_days = (cell for cell in (*earlier, *credited) if cell.day and is_same_day(cell.day, own))
+        return _sums(of_same_days, key_of_cell)
+
+    def is_same_day(day: str, following: Callable[[date], date]) -> bool:
+        """Return whether the day that is compared with this one is selected, and not still to come."""
+        return compared.first <= following(date.fromisoformat(day)) <= compared.last
+
+    weeks, weeks_before = _sums(credited, week), before(week, _week_after)
+    outcomes, outcomes_before = _sums(credited, month), before(month, _month_after)
     repositories = _sums(credited, repository)
-    period, before = _sums(of_period, repository), _sums(of_before, repository)
+    period, period_before = _sums(of_period, repository), _sums(of_before, repository)
     return CreditsSection(
         weeks=[
             _row((monday, model(key)), weeks[monday, key], before=weeks_before.get((_week_before(monday), key)))
@@ -90,14 +100,14 @@ def credits_section(cells: Iterable[Cell], shown: Callable[[str], str], compared
         ],
         repositories=sorted(
             (
-                _row((key[0], model(key[1])), found, period=period.get(key), before=before.get(key))
+                _row((key[0], model(key[1])), found, period=period.get(key), before=period_before.get(key))
                 for key, found in repositories.items()
             ),
             key=lambda row: (-((row.recorded or 0) + (row.computed or 0)), -(row.estimated or 0), row.name, row.of),
         ),
         outcomes=[
             _row(key, outcomes[key], before=outcomes_before.get((_month_before(key[0]), key[1])))
-            for key in sorted(outcomes, key=lambda key: (key[0], _place(key[1])))
+            for key in sorted(outcomes, key=lambda key: (key[0], OUTCOMES.index(key[1])))
         ],
     )
 
@@ -149,21 +159,13 @@ def _row(key: Key, found: _Sum, *, period: _Sum | None = None, before: _Sum | No
         of=key[1],
         recorded=_rounded(found.recorded),
         computed=_rounded(found.computed),
+        spread=_rounded(found.spread),
         estimated=_rounded(found.estimated),
         at_least=_rounded(found.at_least),
         at_most=_rounded(found.at_most),
         period=_rounded(period.total) if period is not None else None,
         before=_rounded(before.total) if before is not None else None,
     )
-
-
-def _outcome(cell: Cell) -> str:
-    outcome = cell.outcome or "unknown"
-    return OUTCOME_GROUPS.get(outcome, outcome)
-
-
-def _place(outcome: str) -> int:
-    return OUTCOMES.index(outcome) if outcome in OUTCOMES else len(OUTCOMES)
 
 
 def _has_credits(cell: Cell) -> bool:
@@ -175,6 +177,17 @@ def _has_credits(cell: Cell) -> bool:
 def _more(known: float | None, cell: Cell, name: str) -> float | None:
     numbers = cell.numbers
     return (known or 0) + numbers[AT[name]] if is_known(numbers, name) else known
+
+
+def _week_after(day: date) -> date:
+    return day + timedelta(days=7)
+
+
+def _month_after(day: date) -> date:
+    """Return the same day of the next month, or its last day if it is shorter."""
+    first = (day.replace(day=1) + timedelta(days=32)).replace(day=1)
+    last = (first + timedelta(days=32)).replace(day=1) - timedelta(days=1)
+    return min(first + timedelta(days=day.day - 1), last)
 
 
 def _week_before(monday: str) -> str:

@@ -36,6 +36,7 @@ TABLES: tuple[Table, ...] = (
     tokens.TOKENS_OF_TOOLS,
     tokens.COMPOSED,
     tokens.SHARES,
+    tokens.SUPERSEDED,
     models.MODELS,
     models.UNKNOWN_MODEL,
     models.SWITCHES,
@@ -131,7 +132,7 @@ def drill_down(chosen: Chosen, name: str, *values: str) -> DrillDown:
             turn=turns.get(number),
         )
         for number, id_, title, workspace, at in chosen.connection.execute(
-            "SELECT conversation, id, title, workspace, at FROM temp.chosen"
+            "SELECT conversation, id, title, workspace, at FROM temp.billed"
         )
         if number in amounts
     ]

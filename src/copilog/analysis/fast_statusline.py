@@ -24,6 +24,7 @@ STALE = timedelta(days=1)
 LONGEST_TITLE = 40
 NOTHING = "-"  # in a template, for what was not recorded
 SEPARATOR = " · "
+SPREAD = "÷"  # after a number of which a part was recorded for several turns together
 RED, YELLOW, PLAIN = "\x1b[31m", "\x1b[33m", "\x1b[0m"
 ROUNDS_TO_ONE, ROUNDS_TO_TEN = 0.9995, 9.95
 STEPS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
@@ -186,15 +187,16 @@ def texts_of(status: Status, now: datetime) -> dict[str, str]:
         "conversations_today": str(status.conversations_today),
         "turns_today": str(status.turns_today),
         "failed_today": str(status.failed_today),
-        "tokens_today": mark + short_number(status.tokens_today),
-        "recorded_tokens_today": short_number(recorded),
+        "tokens_today": mark + short_number(status.tokens_today) + _spread(status.spread_tokens_today),
+        "recorded_tokens_today": short_number(recorded) + _spread(status.spread_tokens_today),
         "estimated_tokens_today": mark + short_number(status.estimated_tokens_today),
         "least_tokens_today": (">=" if mark else "") + short_number(status.least_tokens_today),
-        "premium_requests_today": _amount(status.premium_requests_today),
-        "credits_today": _amount(status.credits_today),
+        "premium_requests_today": _amount(status.premium_requests_today)
+        + _spread(status.spread_premium_requests_today),
+        "credits_today": _amount(status.credits_today) + _spread(status.spread_credits_today),
         "credits_conversation": _amount(status.credits_conversation),
-        "credits_turn": _amount(status.credits_turn),
-        "month_used": _least(status) + _amount(status.month_used),
+        "credits_turn": _amount(status.credits_turn) + _spread(status.spread_credits_turn),
+        "month_used": _least(status) + _amount(status.month_used) + _spread(status.spread_month),
         "month_budget": _amount(status.month_budget),
         "month_pace": _least(status) + _amount(_tenth(status.month_pace)),
         "month_forecast": _least(status) + _amount(_whole(status.month_forecast)),
@@ -280,6 +282,11 @@ def _amount(number: float | None) -> str:
 def _least(status: Status) -> str:
     """Return the prefix ">=" if a part of the month's usage has no record, else an empty text."""
     return ">=" if status.month_is_partial and status.month_used is not None else ""
+
+
+def _spread(number: float | None) -> str:
+    """Return the mark of a number of which a part is divided among several turns; empty without such a part."""
+    return SPREAD if number else ""
 
 
 def _tenth(number: float | None) -> float | None:

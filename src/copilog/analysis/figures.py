@@ -41,7 +41,7 @@ class SpendRow(Figures, kw_only=True):
     dollars: float | None = None  # recorded tokens at list prices; None if no model has a price
     averaged_dollars: float | None = None  # the part whose price, of long prompts or not, was chosen by an average
     estimated_dollars: float | None = None  # the same of estimated tokens
-    unpriced: int = 0  # recorded tokens of models without a price
+    unpriced: int | None = None  # recorded tokens of models without a price; None if no tokens are recorded
     id: str | None = None  # what `copilog show` takes, for conversations and turns
 
 
@@ -102,6 +102,7 @@ class Prices(Figures, kw_only=True):
     date: str | None  # of the table
     models: dict[str, str] = {}  # model as recorded -> the entry of the table it was priced by
     unpriced: list[str] = []
+    unknown: dict[str, str] = {}  # models of the config file -> the model without a price that they are the `same_as`
     own: list[str] = []  # models that the config file prices
     discount: float | None = None  # of a contract, in the config file
 
@@ -115,6 +116,7 @@ class MonthSection(Figures, kw_only=True):
     recorded: float | None
     computed: float | None
     used: float | None  # both together
+    spread: float | None = None  # the part that was recorded for several turns together
     estimated: float | None = None  # likely besides: of tokens that are not recorded
     at_least: float | None = None  # the ends of that estimate
     at_most: float | None = None
@@ -139,6 +141,7 @@ class CreditRow(Figures, kw_only=True):
     of: str  # the model, or the outcome of the turns
     recorded: float | None
     computed: float | None  # at list prices, if none are recorded
+    spread: float | None = None  # the part of the recorded ones that is divided among turns
     estimated: float | None = None  # likely, of tokens that are not recorded either
     at_least: float | None = None  # the lower end of that estimate
     at_most: float | None = None  # the upper end
@@ -190,7 +193,7 @@ class TokensSection(Figures, kw_only=True):
     by_turn: list[SpendRow]
     by_system: list[SpendRow]  # premium requests and AI credits are never one sum
     by_payer: list[SpendRow]
-    by_outcome: list[SpendRow]  # kept, undone, failed, cancelled, asked again, unknown
+    by_outcome: list[SpendRow]  # kept, undone, failed or cancelled, asked again, unknown
     by_repository: list[SpendRow]
     by_branch: list[SpendRow]
     cache_turns: int  # turns after the first with recorded cache reads
@@ -203,6 +206,7 @@ class TokensSection(Figures, kw_only=True):
     composition: list[ShareRow]
     composition_turns: int = 0  # turns whose composition is recorded
     origins: list[OriginRow]
+    superseded_turns: int = 0  # turns with usage that are in no figure of work
     calibration: list[CalibrationRow] = []  # empty if nothing is estimated
     at_least: EstimateEnd | None = None
     at_most: EstimateEnd | None = None

@@ -56,7 +56,7 @@ def compared(chosen: Chosen, tallies: Tallies, table: PriceTable | None) -> tupl
     """Return the selected period, else the billing month so far, beside the time right before it."""
     selection = chosen.selection
     if selection.since is not None:
-        until = selection.until or chosen.now
+        until = min(selection.until or chosen.now, max(chosen.now, selection.since))  # not what is still to come
         begin = max(selection.since, EARLIEST + timedelta(days=1))
         length = max(min(until - begin, begin - EARLIEST), timedelta())
         this = Used(chosen.turns, _total_of(tallies), [], tallies.cells())
@@ -101,8 +101,19 @@ def _made(
 ) -> tuple[Compared, PeriodSection]:
     since, until, before_since, before_until = days
     end = chosen.selection.until
+    last = (end - MOMENT).astimezone(chosen.selection.zone).date() if end is not None else chosen.today
     return (
-        Compared(since, until, before_since, before_until, list(this.cells), list(before.cells), list(earlier)),
+        Compared(
+            since,
+            until,
+            before_since,
+            before_until,
+            list(this.cells),
+            list(before.cells),
+            list(earlier),
+            first=since if chosen.selection.since is not None else date.min,
+            last=min(last, chosen.today),
+        ),
         PeriodSection(
             since=since.isoformat(),
             until=until.isoformat(),

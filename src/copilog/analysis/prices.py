@@ -37,7 +37,7 @@ PROVIDERS = (
     "github-copilot",
 )  # fmt: skip
 # The version of the rules that match names: raising it discards the cached prices.
-RULES = 1
+RULES = 2
 
 _IN_BRACKETS = re.compile(r"\s*\([^)]*\)")
 _ENDINGS = re.compile(r"([-@](\d{8}|\d{4}-\d\d-\d\d|00\d|latest|preview|thought|thinking))+$")
@@ -56,7 +56,8 @@ class UnitPrice(msgspec.Struct, frozen=True, kw_only=True):
 
     def of_prompts(self, tokens: float) -> UnitPrice:
         """Return the price for prompts of this length."""
-        return self.long if self.long is not None and self.above is not None and tokens > self.above else self
+        is_long = self.long is not None and self.above is not None and tokens > self.above
+        return self.long.of_prompts(tokens) if is_long and self.long is not None else self
 
 
 class PricedModel(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +80,7 @@ class PriceTable(msgspec.Struct, kw_only=True):
     date: str | None = None
     models: dict[str, PricedModel | None] = {}
     own: list[str] = []  # models that the config file prices
+    unknown: dict[str, str] = {}  # models of the config file, and the unknown ones that their `same_as` names
 
     def price_at(self, model: str | None, day: str | None) -> UnitPrice | None:
         """Return the price of a model on a day, or its latest price if the day is None; None without a price."""
@@ -101,7 +103,9 @@ def price_table(models: Iterable[str], folder: Path | None = None, plan: Plan | 
     prices = {normalised(name): (name, price) for name, price in own.items()}
     found = {model: prices.get(normalised(model)) for model in models}
     made = {model: _own_model(*entry, table) for model, entry in found.items() if entry is not None}
-    return replace(table, models=table.models | made, own=sorted(made))
+    others = {name: price.same_as for name, price in own.items() if price.same_as is not None}
+    unknown = {name: other for name, other in others.items() if table.models.get(other) is None}
+    return replace(table, models=table.models | made, own=sorted(made), unknown=unknown)
 
 
 def _own_model(name: str, price: OwnPrice, table: PriceTable) -> PricedModel | None:
@@ -119,6 +123,8 @@ def _own_model(name: str, price: OwnPrice, table: PriceTable) -> PricedModel | N
     read = price.cache_read if price.cache_read is not None else known_read
     written = price.cache_write if price.cache_write is not None else known_written
     unit = UnitPrice(input=paid, output=answered, cache_read=read, cache_write=written)
+    if price.long is None and first is not None and first.long is not None:
+        return PricedModel(name=f"{name} (config file)", prices=[_with_tiers_of(first, unit)])
     if price.long is not None:
         more = price.long
         part = more.input / paid if paid else 0  # what is left out costs the same part of the input as usual
@@ -130,6 +136,24 @@ def _own_model(name: str, price: OwnPrice, table: PriceTable) -> PricedModel | N
         )
         unit = replace(unit, above=more.above, long=longer)
     return PricedModel(name=f"{name} (config file)", prices=[unit])
+
+
+def _with_tiers_of(known: UnitPrice, own: UnitPrice) -> UnitPrice:
+    """Return a price with long prompts that cost as much more as they do in the package."""
+
+    def scaled(name: str) -> float:
+        usual = getattr(known, name)
+        return float(getattr(known.long, name) * getattr(own, name) / usual) if usual else float(getattr(own, name))
+
+    if known.long is None:
+        return own
+    longer = UnitPrice(
+        input=scaled("input"),
+        output=scaled("output"),
+        cache_read=scaled("cache_read"),
+        cache_write=scaled("cache_write"),
+    )
+    return replace(own, above=known.above, long=_with_tiers_of(known.long, longer))
 
 
 def _table_of_package(models: Iterable[str], folder: Path | None) -> PriceTable | None:
@@ -295,25 +319,35 @@ def _steps(prices: ModelPrice | list[ConditionalPrice]) -> Iterator[tuple[str, M
 
 
 def _unit_price(since: str, price: ModelPrice) -> UnitPrice | None:
-    paid, answered = _dollars(price.input_mtok), _dollars(price.output_mtok)
-    if paid is None or answered is None:
-        return None
-    read, written = _dollars(price.cache_read_mtok), _dollars(price.cache_write_mtok)
-    return UnitPrice(
-        since=since,
-        input=paid,
-        output=answered,
-        cache_read=paid if read is None else read,
-        cache_write=paid if written is None else written,
-    )
+    """Return a price with its tiers: a longer prompt has a higher price as a whole."""
+    prices = (price.input_mtok, price.output_mtok, price.cache_read_mtok, price.cache_write_mtok)
+    made: UnitPrice | None = None
+    above: int | None = None
+    starts = {tier.start for one in prices for tier in getattr(one, "tiers", ())}
+    for start in (*sorted(starts, reverse=True), 0):
+        paid, answered, read, written = (_dollars(one, start) for one in prices)
+        if paid is None or answered is None:
+            return None
+        made = UnitPrice(
+            input=paid,
+            output=answered,
+            cache_read=paid if read is None else read,
+            cache_write=paid if written is None else written,
+            above=above,
+            long=made,
+        )
+        above = start
+    return replace(made, since=since) if made is not None else None
 
 
-def _dollars(price: Decimal | TieredPrices | None) -> float | None:
-    """Return a price as a number; of several tiers, the base price."""
-    if price is None:
-        return None
-    base: Any = getattr(price, "base", price)
-    return float(base)
+def _dollars(price: Decimal | TieredPrices | None, start: int) -> float | None:
+    """Return a price as a number: that of the tier of prompts with more than `start` tokens."""
+    found: Any = price
+    for tier in getattr(price, "tiers", ()):
+        if tier.start <= start:
+            found = tier.price
+    base: Any = getattr(found, "base", found)
+    return float(base) if base is not None else None
 
 
 def _date_of(models: Iterable[ModelInfo], installed: date) -> str | None:

@@ -16,8 +16,6 @@ from copilog.store.told_tables import AGENT, SHORTEST_SHARED
 
 Span = tuple[str, str]  # of uses: the first time, the last time
 
-TABLE = "CREATE TEMP TABLE renamed (old_name TEXT PRIMARY KEY, new_name TEXT NOT NULL) WITHOUT ROWID"
-
 
 def current_name(name: str) -> str:
     """Return SQL for the present name of the agent that a column names."""

@@ -1,9 +1,9 @@
-"""Read the rows of `spend` of chosen turns, with the cost of each, and the conversations that they belong to."""
+"""Read the rows of `spend` of billed turns, with the cost of each, and the conversations that they belong to."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from copilog.analysis.cells import RECORDED, Cell, Numbers, Row
@@ -13,7 +13,7 @@ from copilog.analysis.renames import current_name
 from copilog.analysis.selection import NO_TURN, Chosen
 
 # Positions in a row: of the first number, of the bits that say which numbers are known, of the ends of estimates.
-_USED, _KNOWN, _ENDS_AT = 13, 21, 24
+_USED, _KNOWN, _ENDS_AT = 14, 22, 25
 _ENDS = ", ".join(
     f"coalesce(s.{name}, 0)" for name in ("input_at_least", "input_at_most", "output_at_least", "output_at_most")
 )
@@ -35,21 +35,22 @@ class Of(NamedTuple):
 def spent(
     chosen: Chosen, table: PriceTable | None, cells: dict[Row, Cell], every_model: PricedModel | None = None
 ) -> Iterator[tuple[int, int, Cell, Numbers]]:
-    """Yield the chosen rows, by conversation: conversation, turn, cell, and the numbers with their cost.
+    """Yield the billed rows, by conversation: conversation, turn, cell, and the numbers with their cost.
 
     Cells are stored in `cells`, so that equal ones are the same object; by keys that begin with the day and end with
     the repository.
     """
-    chosen.note_outcomes()
+    chosen.note_bill()
     prompts = "s.prompts" if _has_long_prices(table, every_model) else "NULL"
     rows = chosen.connection.execute(
         f"""
         SELECT c.conversation, t.turn, t.day, s.model, {current_name("s.agent")}, s.subagent, s.source, s.method,
-               s.payer, {system_sql(chosen.plan, "s.billing", "t.day")}, s.has_credits, t.outcome, c.repository,
+               s.payer, {system_sql(chosen.plan, "s.billing", "t.day")}, s.has_credits, t.outcome, t.is_unanswered,
+               coalesce(t.repository, c.repository),
                {_COUNTED}, {_IS_KNOWN}, {prompts}, coalesce(s.credits_within, 0), {_ENDS}
-        FROM temp.chosen AS c
+        FROM temp.billed AS c
         CROSS JOIN spend AS s ON s.conversation = c.conversation
-        CROSS JOIN temp.chosen_turn AS t ON t.conversation = s.conversation AND t.turn = coalesce(s.turn, {NO_TURN})
+        CROSS JOIN temp.billed_turn AS t ON t.conversation = s.conversation AND t.turn = coalesce(s.turn, {NO_TURN})
         ORDER BY c.conversation
         """  # noqa: S608 - numbers and names of our own
     )
@@ -73,16 +74,30 @@ def _has_long_prices(table: PriceTable | None, every_model: PricedModel | None) 
 
 
 def conversations_of(connection: sqlite3.Connection) -> dict[int, Of]:
-    """Return the chosen conversations by number."""
-    rows = connection.execute("SELECT conversation, id, title, workspace, repository, branch, source FROM temp.chosen")
+    """Return the conversations of the bill by number."""
+    rows = connection.execute("SELECT conversation, id, title, workspace, repository, branch, source FROM temp.billed")
     return {number: Of(*rest) for number, *rest in rows}
+
+
+def elsewhere(connection: sqlite3.Connection, known: Mapping[int, Of]) -> dict[int, dict[int, Of]]:
+    """Return, by conversation and turn, what turns belong to that were sent in another repository or branch."""
+    found: dict[int, dict[int, Of]] = {}
+    rows = connection.execute(
+        "SELECT t.conversation, t.position, t.git_repository, t.git_branch"
+        " FROM turn AS t INDEXED BY turn_elsewhere WHERE t.git_branch IS NOT NULL"
+    )
+    for number, turn, repository, branch in rows:
+        if number in known:
+            of = known[number]._replace(repository=repository or None, branch=branch or None)
+            found.setdefault(number, {})[turn] = of
+    return found
 
 
 def loaded_skills(connection: sqlite3.Connection) -> dict[int, dict[int, set[str]]]:
     """Return the loaded skills by conversation and turn."""
     loaded: dict[int, dict[int, set[str]]] = {}
     rows = connection.execute(
-        "SELECT k.conversation, k.turn, k.name FROM temp.chosen AS c"
+        "SELECT k.conversation, k.turn, k.name FROM temp.billed AS c"
         " CROSS JOIN skill AS k ON k.conversation = c.conversation WHERE k.is_loaded AND k.turn IS NOT NULL"
     )
     for conversation, turn, name in rows:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from copilog.analysis.billing_months import forecast_of, month_of
+from copilog.store.billed import counts_elsewhere, is_repeated
 from copilog.store.database import ArchiveError, map_file
 from copilog.store.migrations import MIGRATIONS
 from copilog.store.schema import APPLICATION_ID, UNANSWERED, turn_at
@@ -25,43 +26,47 @@ IsWanted = Callable[..., bool]  # of a workspace, and its repository if that is 
 
 TOUCHED = "coalesce(c.updated_at, c.started_at)"
 TURN_AT = turn_at(TOUCHED)  # usage without a turn has the time of its conversation
-# Conversations of the day, by the index of their times. Turns that an earlier conversation has too are counted there.
+# Of conversations of the day, by the index of their times.
 OF_TODAY = f"""
-    {TOUCHED} >= :since AND (c.started_at IS NULL OR c.started_at < :until) AND NOT c.is_empty
-    AND {TURN_AT} >= :since AND {TURN_AT} < :until AND t.superseded IS NULL
+    {TOUCHED} >= :since AND (c.started_at IS NULL OR c.started_at < :until)
+    AND {TURN_AT} >= :since AND {TURN_AT} < :until
     AND (:is_anywhere OR is_wanted(c.workspace, c.repository))
     AND (:conversations IS NULL OR c.rowid IN (SELECT value FROM json_each(:conversations)))
-    AND NOT EXISTS (
-        SELECT 1 FROM turn AS other JOIN conversation AS first ON first.rowid = other.conversation
-        WHERE other.request_id = t.request_id AND other.started_at IS t.started_at
-        AND other.conversation <> t.conversation AND other.superseded IS NULL
-        AND (coalesce(first.started_at, '~'), first.rowid) < (coalesce(c.started_at, '~'), c.rowid)
-    )
-"""  # noqa: S608 - nothing but names from here is put in
+"""  # noqa: S608
+COUNTED = f"t.superseded IS NULL AND NOT c.is_empty AND NOT {counts_elsewhere()}"
+BILLED = f"NOT iif(t.superseded IS NULL, {counts_elsewhere()}, {is_repeated()})"
 TURNS = f"""
     SELECT count(DISTINCT c.rowid), count(*), coalesce(sum(t.status IS 'failed'), 0)
-    FROM conversation AS c JOIN turn AS t ON t.conversation = c.rowid WHERE {OF_TODAY}
+    FROM conversation AS c JOIN turn AS t ON t.conversation = c.rowid WHERE {OF_TODAY} AND {COUNTED}
 """  # noqa: S608
+_ROWS = f"""
+    FROM conversation AS c JOIN spend AS s ON s.conversation = c.rowid
+    LEFT JOIN turn AS t ON t.conversation = s.conversation AND t.position = s.turn WHERE {OF_TODAY} AND {BILLED}
+"""
+_IS_SPREAD = "s.method = 'spread'"
+_REQUESTS = f"iif(t.status IN {UNANSWERED}, NULL, s.premium_requests)"
 SPENT = f"""
     SELECT coalesce(sum(iif(s.method = 'estimated', 0, coalesce(s.input, 0) + coalesce(s.output, 0))), 0),
            coalesce(sum(iif(s.method = 'estimated', coalesce(s.input, 0) + coalesce(s.output, 0), 0)), 0),
            coalesce(sum(coalesce(s.input_at_least, 0) + coalesce(s.output_at_least, 0)), 0),
-           sum(iif(t.status IN {UNANSWERED}, NULL, s.premium_requests)), sum(s.credits)
-    FROM conversation AS c JOIN spend AS s ON s.conversation = c.rowid
-    LEFT JOIN turn AS t ON t.conversation = s.conversation AND t.position = s.turn WHERE {OF_TODAY}
-"""  # noqa: S608
+           sum({_REQUESTS}), sum(s.credits),
+           coalesce(sum(iif({_IS_SPREAD}, coalesce(s.input, 0) + coalesce(s.output, 0), 0)), 0),
+           sum(iif({_IS_SPREAD}, {_REQUESTS}, NULL)), sum(iif({_IS_SPREAD}, s.credits, NULL))
+    {_ROWS}
+"""
 # The recorded sums, and whether anything billed has no record. Prices are not looked up here.
 OF_MONTH = f"""
-    SELECT sum(s.credits), sum(iif(t.status IN {UNANSWERED}, NULL, s.premium_requests)),
-           max(NOT s.has_credits AND s.payer = 'copilot' AND s.billing IS NOT 'requests')
-    FROM conversation AS c JOIN spend AS s ON s.conversation = c.rowid
-    LEFT JOIN turn AS t ON t.conversation = s.conversation AND t.position = s.turn WHERE {OF_TODAY}
-"""  # noqa: S608
-OF_LATEST = """
-    SELECT sum(s.credits), sum(iif(s.turn = (SELECT max(position) FROM turn WHERE conversation = c.rowid
-                                             AND superseded IS NULL), s.credits, NULL))
-    FROM conversation AS c JOIN spend AS s ON s.conversation = c.rowid WHERE c.id = ?
+    SELECT sum(s.credits), sum({_REQUESTS}),
+           max(NOT s.has_credits AND s.payer = 'copilot' AND s.billing IS NOT 'requests'),
+           sum(iif({_IS_SPREAD}, s.credits, NULL)), sum(iif({_IS_SPREAD}, {_REQUESTS}, NULL))
+    {_ROWS}
 """
+_IS_LAST = "s.turn = (SELECT max(position) FROM turn WHERE conversation = c.rowid AND superseded IS NULL)"
+OF_LATEST = f"""
+    SELECT sum(s.credits), sum(iif({_IS_LAST}, s.credits, NULL)),
+           sum(iif({_IS_LAST} AND {_IS_SPREAD}, s.credits, NULL))
+    FROM conversation AS c JOIN spend AS s ON s.conversation = c.rowid WHERE c.id = ?
+"""  # noqa: S608
 LATEST = f"""
     SELECT c.id, c.title, c.workspace, {TOUCHED},
            (SELECT coalesce(t.resolved_model, t.model) FROM turn AS t WHERE t.conversation = c.rowid
@@ -112,6 +117,11 @@ class Status(NamedTuple):
     month_pace: float | None = None  # by day, today included
     month_forecast: float | None = None
     month_days_left: int | None = None
+    spread_tokens_today: int = 0  # recorded for several turns together, and divided among them; as all below
+    spread_premium_requests_today: float | None = None
+    spread_credits_today: float | None = None
+    spread_credits_turn: float | None = None
+    spread_month: float | None = None
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -156,7 +166,7 @@ def status_of(
         "newest": NEWEST,
     }
     count, turns, failed = connection.execute(TURNS, values).fetchone()
-    recorded, estimated, least, premium, credit = connection.execute(SPENT, values).fetchone()
+    recorded, estimated, least, premium, credit, *spread = connection.execute(SPENT, values).fetchone()
     latest = connection.execute(LATEST, values).fetchone() or (None,) * 5
     of_latest = connection.execute(OF_LATEST, (latest[0],)).fetchone()
     status = Status(
@@ -177,6 +187,10 @@ def status_of(
         scanned_at=scanned_at,
         credits_conversation=of_latest[0],
         credits_turn=of_latest[1],
+        spread_tokens_today=spread[0],
+        spread_premium_requests_today=spread[1],
+        spread_credits_today=spread[2],
+        spread_credits_turn=of_latest[2],
     )
     return _with_month(connection, status, midnight, values, month) if month is not None else status
 
@@ -198,6 +212,7 @@ def _with_month(
         month_pace=ahead.pace,
         month_forecast=ahead.total,
         month_days_left=ahead.days_left,
+        spread_month=row[4] if month.billing == "requests" else row[3],
     )
 
 

@@ -13,7 +13,7 @@ from copilog.analysis.facts import DISTINCT, KNOWN_SUM, ROUNDED_SUM, SUM, Amount
 from copilog.analysis.numbers import added
 from copilog.analysis.prices import price_table
 from copilog.analysis.selection import NO_TURN, Chosen
-from copilog.analysis.spent_rows import Of, conversations_of, loaded_skills, spent
+from copilog.analysis.spent_rows import Of, conversations_of, elsewhere, loaded_skills, spent
 from copilog.analysis.tokens import models_of
 from copilog.derive.model_names import key_of
 
@@ -31,8 +31,9 @@ class Spent(NamedTuple):
 
 def _spent(chosen: Chosen) -> Iterator[Spent]:
     conversations, cells = conversations_of(chosen.connection), dict[Row, Cell]()
+    others = elsewhere(chosen.connection, conversations)
     for number, turn, cell, numbers in spent(chosen, price_table(models_of(chosen), plan=chosen.plan), cells):
-        yield Spent(number, turn, conversations[number], cell, numbers)
+        yield Spent(number, turn, others.get(number, {}).get(turn, conversations[number]), cell, numbers)
 
 
 def _with_skills(chosen: Chosen) -> Iterator[Spent]:
@@ -73,10 +74,6 @@ def _known(name: str, row: Spent) -> float | None:
     return row.numbers[AT[name]] if is_known(row.numbers, name) else None
 
 
-def _all_of(name: str, row: Spent) -> float:
-    return row.numbers[AT[name]]
-
-
 def _sum_of(*names: str) -> Callable[[Spent], float | None]:
     return lambda row: added(*(_known(name, row) for name in names))
 
@@ -95,7 +92,6 @@ SPENT = {
     "turns": Amount(_numbered, "Turns that used tokens", DISTINCT),
     **{name: Amount(partial(_known, name), _HEADINGS[name][0], KNOWN_SUM, _HEADINGS[name][1]) for name in COUNTS},
     **{name: Amount(partial(_known, name), _HEADINGS[name][0], ROUNDED_SUM, _HEADINGS[name][1]) for name in AMOUNTS},
-    "unpriced": Amount(partial(_all_of, "unpriced"), _HEADINGS["unpriced"][0], SUM, "tokens"),
     "tokens": Amount(_tokens, "Tokens, recorded or estimated", SUM._replace(counts_zero=True), "tokens"),
     "recorded": Amount(_sum_of("input", "output"), "Recorded tokens", KNOWN_SUM, "tokens"),
     "estimated": Amount(_sum_of("estimated_input", "estimated_output"), "Estimated tokens", KNOWN_SUM, "tokens"),

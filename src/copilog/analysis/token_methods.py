@@ -16,14 +16,15 @@ class MethodRow(Figures, kw_only=True):
 
 
 def tokens_by_method(chosen: Chosen) -> list[MethodRow]:
-    """Return the sum of input and output of the chosen turns, in the order of days. It matches `tokens.by_day`."""
+    """Return the sum of input and output of the billed turns, in the order of days. It matches `tokens.by_day`."""
+    chosen.note_bill()
     rows: dict[str | None, MethodRow] = {}
     found = chosen.connection.execute(
         f"""
         SELECT t.day, s.method, sum(coalesce(s.input, 0) + coalesce(s.output, 0)) AS tokens
-        FROM temp.chosen AS c
+        FROM temp.billed AS c
         CROSS JOIN spend AS s ON s.conversation = c.conversation
-        CROSS JOIN temp.chosen_turn AS t ON t.conversation = s.conversation AND t.turn = coalesce(s.turn, {NO_TURN})
+        CROSS JOIN temp.billed_turn AS t ON t.conversation = s.conversation AND t.turn = coalesce(s.turn, {NO_TURN})
         GROUP BY t.day, s.method ORDER BY t.day IS NULL, t.day
         """  # noqa: S608 - a number of our own
     )

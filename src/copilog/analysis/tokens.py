@@ -17,13 +17,12 @@ import msgspec
 from copilog.analysis.breakdowns import BY_CELL, BY_CONVERSATION, Tallies
 from copilog.analysis.credits import credits_section, ends_of
 from copilog.analysis.estimate_method import calibration_rows
-from copilog.analysis.facts import CHOSEN_CALLS, DIGITS, DISTINCT, Aggregate, Amount, SqlTable
+from copilog.analysis.facts import DIGITS, DISTINCT, Aggregate, Amount, SqlTable
 from copilog.analysis.figures import AsModelRow, Prices, ShareRow, SpendRow, TokensSection
 from copilog.analysis.periods import compared, month_section
 from copilog.analysis.prices import PriceTable, price_table
 from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.errors import UsageError
-from copilog.store.schema import is_counted
 
 BYTES_OF_A_TOKEN = 4  # approximately, for arguments and results of tools
 LONG_AFTER, END_OF_TIME = "9", "~"  # both sort after all days
@@ -63,6 +62,7 @@ def tokens(chosen: Chosen, *, limit: int | None = 20, prices: bool = True, cache
         missed_cache_turns=tallies.missed_turns,
         input_turns=tallies.input_turns,
         credit_turns=tallies.credit_turns,
+        **SUPERSEDED.sums(chosen)[0],
         month=month_section(chosen, tallies, table),
         period=period,
         credits=credits_section(tallies.cells(), tallies.shown_model, to_compare),
@@ -104,21 +104,20 @@ def as_if(chosen: Chosen, model: str, *, cache: Path | None = None) -> AsModelRo
     row = next(iter(tallies.rows("total")), SpendRow(name="total"))
     return AsModelRow(
         **msgspec.structs.asdict(row),
-        selected_turns=chosen.turns,
-        turns_without_tokens=chosen.turns - tallies.input_turns,
+        selected_turns=chosen.billed_turns(),
+        turns_without_tokens=chosen.billed_turns() - tallies.input_turns,
     )
 
 
 def models_of(chosen: Chosen) -> list[str]:
-    """Return all models of the chosen conversations; those of turns are needed for the calls of tools in them."""
+    """Return all models of the conversations in the bill; those of turns are needed for the calls of tools in them."""
     rows = chosen.connection.execute(
-        f"""
-        SELECT s.model FROM temp.chosen AS c CROSS JOIN spend AS s ON s.conversation = c.conversation
-        WHERE {is_counted("s")}
+        """
+        SELECT s.model FROM temp.billed AS c CROSS JOIN spend AS s ON s.conversation = c.conversation
         UNION
         SELECT coalesce(t.resolved_model, t.model)
-        FROM temp.chosen AS c CROSS JOIN turn AS t ON t.conversation = c.conversation WHERE t.superseded IS NULL
-        """  # noqa: S608
+        FROM temp.billed AS c CROSS JOIN turn AS t ON t.conversation = c.conversation
+        """
     )
     return [model for (model,) in rows if model]
 
@@ -132,6 +131,7 @@ DOLLARS = Aggregate(
 
 
 def _prepare(chosen: Chosen) -> None:
+    chosen.note_bill()
     _put_prices(chosen, price_table(models_of(chosen), plan=chosen.plan))
 
 
@@ -141,7 +141,7 @@ TOKENS_OF_TOOLS = SqlTable(
     name="tokens.by_tool",
     amounts={
         "conversations": Amount("f.conversation", "Conversations with calls", DISTINCT),
-        "turns": Amount("CASE WHEN c.is_turn THEN f.conversation << 32 | f.turn END", "Turns with calls", DISTINCT),
+        "turns": Amount("f.conversation << 32 | f.turn", "Turns with calls", DISTINCT),
         "estimated_input": Amount("f.result_bytes", "Estimated tokens of results of calls", TOKENS, "tokens"),
         "estimated_output": Amount("f.arguments_bytes", "Estimated tokens of arguments of calls", TOKENS, "tokens"),
         "estimated_dollars": Amount(
@@ -154,7 +154,9 @@ TOKENS_OF_TOOLS = SqlTable(
     keys=("name",),
     by=("f.name",),
     of=" of {}",
-    source=f"""{CHOSEN_CALLS}
+    source=f"""
+        temp.billed AS k CROSS JOIN tool_call AS f ON f.conversation = k.conversation
+        CROSS JOIN temp.billed_turn AS c ON c.conversation = f.conversation AND c.turn = coalesce(f.turn, {NO_TURN})
         LEFT JOIN turn AS u ON u.conversation = f.conversation AND u.position = f.turn
         LEFT JOIN temp.unit_price AS p ON p.model = coalesce(u.resolved_model, u.model)
             AND p.since <= coalesce(c.day, '{LONG_AFTER}') AND p.until > coalesce(c.day, '{LONG_AFTER}')""",
@@ -162,7 +164,19 @@ TOKENS_OF_TOOLS = SqlTable(
 )
 
 
+SUPERSEDED = SqlTable(
+    name="tokens",
+    amounts={"superseded_turns": Amount("1", "Superseded turns that used a model")},
+    source="turn AS t INDEXED BY turn_superseded"
+    " CROSS JOIN temp.billed_turn AS c ON c.conversation = t.conversation AND c.turn = t.position",
+    where="t.superseded IS NOT NULL"
+    " AND EXISTS (SELECT 1 FROM spend AS s WHERE s.conversation = t.conversation AND s.turn = t.position)",
+    prepare=Chosen.note_bill,
+)
+
+
 def _by_tool(chosen: Chosen, limit: int | None, table: PriceTable | None) -> list[SpendRow]:
+    chosen.note_bill()
     _put_prices(chosen, table)
     order = "coalesce(estimated_dollars, 0) DESC, estimated_input + estimated_output DESC, 1"
     rows = TOKENS_OF_TOOLS.sums(chosen, order=order, limit=limit)
@@ -267,6 +281,7 @@ def _prices_of(models: Iterable[str], table: PriceTable | None, discount: float)
         date=table.date,
         models={model: entry.name for model, entry in entries.items() if entry is not None},
         unpriced=[model for model, entry in entries.items() if entry is None],
+        unknown=table.unknown,
         own=[model for model in table.own if model in entries],
         discount=discount or None,
     )

@@ -8,10 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from copilog.analysis.allowance import month_label
+from copilog.analysis.breakdowns import PAYERS, requests_of_credits
 from copilog.analysis.estimate_method import method_text
 from copilog.analysis.numbers import added
 from copilog.analysis.periods import before_label, days_label
-from copilog.cli.common import folder_name, plural
+from copilog.cli.common import folder_name, one_line, plural
 from copilog.cli.tables import cell, duration, money, print_table, short_number
 from copilog.derive.line_counts import line_counts_text
 
@@ -94,8 +95,11 @@ def _heads(stats: Stats) -> Iterator[str]:
         yield f"turns: {ended}"
     if work.timed_turns:
         waiting = f", {duration(work.waiting_ms)} waiting for the user" if work.waiting_ms else ""
+        without = ", without superseded ones" if stats.tokens.superseded_turns else ""
         known = (
-            f" (time known for {work.timed_turns:,} of {work.turns:,} turns)" if work.timed_turns < work.turns else ""
+            f" (time known for {work.timed_turns:,} of {work.turns:,} turns{without})"
+            if work.timed_turns < work.turns
+            else ""
         )
         yield f"{duration(work.elapsed_ms)} elapsed, {duration(work.working_ms)} working{waiting}{known}"
     if time.active_days:
@@ -119,7 +123,10 @@ def spend_lines(tokens: TokensSection) -> Iterator[str]:
     elif total.output is not None:
         yield f"tokens recorded: {short_number(total.output)} out; those that went in were not"
     if total.turns and tokens.input_turns < total.turns:
-        yield f"  input recorded for {tokens.input_turns:,} of {total.turns:,} turns"
+        yield f"  input recorded for {tokens.input_turns:,} of {total.turns:,} turns that used a model"
+    if tokens.superseded_turns:
+        number = tokens.superseded_turns
+        yield f"  with {number:,} superseded {plural(number, 'turn')} (undone, rewound, retried), charged all the same"
     if total.spread:
         yield f"  {short_number(total.spread)} of them are parts of totals of several turns"
     estimates = ((total.estimated_input, "in"), (total.estimated_output, "out"))
@@ -133,15 +140,15 @@ def spend_lines(tokens: TokensSection) -> Iterator[str]:
         yield f"tokens estimated, where none were recorded: {lowest}likely {estimated}{highest} ({method})"
     yield from _bills(tokens)
     yield from _dollars(total, tokens.prices, tokens.at_least, tokens.at_most)
+    for row in tokens.by_payer:
+        if row.name != PAYERS["copilot"]:
+            recorded = added(row.input, row.output)
+            used = f"{short_number(recorded)} tokens" if recorded is not None else "tokens not recorded"
+            cost = f", {money(row.dollars)} at list prices" if row.dollars is not None else ""
+            yield f"  of that on {row.name}: {used}{cost}"
     yield from _before(tokens)
     if month := month_label(tokens.month):
         yield month
-    others = [row for row in tokens.by_payer if row.name != "Copilot"]
-    for row in others:
-        recorded = added(row.input, row.output)
-        used = f"{short_number(recorded)} tokens" if recorded is not None else "tokens not recorded"
-        cost = f", {money(row.dollars)} at list prices" if row.dollars is not None else ""
-        yield f"  of that on {row.name}: {used}{cost}"
     if tokens.cache_turns:
         yield f"turns that missed the cache: {tokens.missed_cache_turns:,} of {tokens.cache_turns:,} that tell"
 
@@ -158,7 +165,14 @@ def _bills(tokens: TokensSection) -> Iterator[str]:
         apart = total.unanswered_requests
         more = f"; {cell('premium_requests', apart)} more of failed or cancelled turns" if apart else ""
         spread = f", {cell('premium_requests', total.spread_requests)} of them spread" if total.spread_requests else ""
-        yield f"premium requests: {cell('premium_requests', total.premium_requests or 0.0)} (as recorded{spread}){more}"
+        other = requests_of_credits(tokens.by_system)
+        if other:
+            spread += f", {cell('premium_requests', other)} of them in turns that are billed by credits"
+        if total.premium_requests is None:
+            yield f"premium requests: {cell('premium_requests', apart)}, all of failed or cancelled turns (as recorded)"
+        else:
+            number = cell("premium_requests", total.premium_requests)
+            yield f"premium requests: {number} (as recorded{spread}){more}"
     known = []
     if total.credits is not None:
         spread = f", {cell('credits', total.spread_credits)} of them spread" if total.spread_credits else ""
@@ -173,7 +187,13 @@ def _bills(tokens: TokensSection) -> Iterator[str]:
 def _dollars(
     total: SpendRow, prices: Prices | None, least: EstimateEnd | None, most: EstimateEnd | None
 ) -> Iterator[str]:
-    if prices is None or (total.dollars is None and total.estimated_dollars is None):
+    if prices is None:
+        return
+    for name, other in prices.unknown.items():
+        yield f"  config file: {one_line(name)} has the prices of {one_line(other)}, which is not in the table"
+    if total.dollars is None and total.estimated_dollars is None:
+        if prices.unpriced:
+            yield f"no price for {', '.join(prices.unpriced)} ({prices.source})"
         return
     dollars = [money(total.dollars)] if total.dollars is not None else []
     if total.estimated_dollars:

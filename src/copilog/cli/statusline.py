@@ -49,10 +49,11 @@ def command(
     """Print today's figures in one line, for a prompt or a status bar.
 
     Turns, conversations, tokens (with ~ where a part is estimated, and >= for what they are at least), premium
-    requests, credits, what was used of the `budget` of the config file in the billing month with its pace and forecast,
-    failures, and the model that was used last. The archive is read as it is, and nothing is waited for: `copilog watch`
-    or `copilog scan` keeps it up to date, and the line says so when that was not done for a day. Where there is no
-    archive yet, the line says that, and the exit code is 0 all the same.
+    requests, credits (with ÷ where a part was recorded for several turns together and is divided among them), what was
+    used of the `budget` of the config file in the billing month with its pace and forecast, failures, and the model
+    that was used last. The archive is read as it is, and nothing is waited for: `copilog watch` or `copilog scan` keeps
+    it up to date, and the line says so when that was not done for a day. Where there is no archive yet, the line says
+    that, and the exit code is 0 all the same.
 
     With --since and --until, the figures are those of that period, whatever the names of the fields are; --workspace
     may also be a folder, or `.` for the current repository.

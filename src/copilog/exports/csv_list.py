@@ -31,7 +31,7 @@ def _cells(conversation: Conversation) -> Iterator[str]:
     for table, values in rows_of(conversation):
         if table is CONVERSATIONS:
             row |= values
-        elif table is SPENDING and values["superseded"] is None and values["method"] != "estimated":
+        elif table is SPENDING and values["method"] != "estimated":
             for name in AMOUNTS:
                 if values[name] is not None:
                     row[name] = (row.get(name) or 0) + values[name]

@@ -52,7 +52,7 @@ Check them before you share them.
 
 Each table is a folder of Parquet files, partitioned by `{MONTH}`, in which the conversation began (`unknown` if that is
 not recorded). `conversation` joins the tables, with `turn`, `message` and `call_id`. Rows of turns that no longer count
-have the reason in `superseded`; leave them out to get the figures of copilog.
+have the reason in `superseded`; leave them out to get the figures of copilog, except in `spending`: they were paid for.
 
 {LOADING}
 

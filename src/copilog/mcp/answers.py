@@ -108,12 +108,15 @@ class ModelUsage(BaseModel):
 
 
 class UsageAnswer(Answer):
-    """Tokens and cost as Copilot recorded them, and estimates where it recorded none."""
+    """Tokens and cost as Copilot recorded them, superseded turns included, and estimates where it recorded none."""
 
     conversations: int = Field(description="The number of selected conversations.")
     without_usage: int = Field(description="The number of them without recorded tokens.")
     models: list[ModelUsage] = Field(description="Tokens by model, largest first.")
-    premium_requests: float | None = None
+    premium_requests: float | None = Field(default=None, description="Of turns that were answered.")
+    unanswered_requests: float | None = Field(
+        default=None, description="Premium requests of turns that failed or were cancelled."
+    )
     credits: float | None = None
     is_estimated: bool = Field(description="Whether there are estimates, which are not included in the other numbers.")
     is_partial: bool = Field(description="Whether some conversations or turns have incomplete records.")

@@ -24,7 +24,7 @@ from copilog.mcp.answers import (
     UsageAnswer,
     WindowAnswer,
 )
-from copilog.mcp.usage import total_usage
+from copilog.mcp.usage import TOKENS, total_usage
 from copilog.mcp.window import Cursor, Reader, ToolResults
 from copilog.model import Conversation, title_of
 from copilog.store.archive import Archive
@@ -220,18 +220,22 @@ def get_usage(archive: Archive, name: str | None, selection: Selection) -> Usage
     """Return the usage of one conversation, or of a selection."""
     if name is not None and selection != Selection():
         raise UsageError("give either an id, or a period and filters, not both")
-    selected = [_id_of(archive, name)] if name is not None else archive.list_selected(selection)
-    ids = [each if isinstance(each, str) else each.id for each in selected]
-    total = total_usage(archive.connection, ids)
-    models = [ModelUsage(model=one_line(model, 80), **sums) for model, sums in total.models.items()]
+    if name is not None:
+        selection = Selection(conversation=_id_of(archive, name), include_empty=True)
+    total = total_usage(archive, selection)
+    models = [
+        ModelUsage(model=one_line(row.name, 80), **{field: getattr(row, field) for field in TOKENS})
+        for row in total.models
+    ]
     return UsageAnswer(
-        conversations=len(ids),
-        without_usage=len(ids) - total.with_tokens,
+        conversations=total.conversations,
+        without_usage=total.conversations - total.with_tokens,
         models=sorted(models, key=lambda usage: (-(usage.input or 0), -(usage.output or 0), usage.model)),
-        premium_requests=_rounded(total.premium_requests),
-        credits=_rounded(total.credits),
+        premium_requests=_rounded(total.whole.premium_requests),
+        unanswered_requests=_rounded(total.whole.unanswered_requests),
+        credits=_rounded(total.whole.credits),
         is_estimated=total.is_estimated,
-        is_partial=total.is_estimated or total.with_tokens < len(ids),
+        is_partial=total.is_estimated or total.with_tokens < total.conversations,
     )
 
 

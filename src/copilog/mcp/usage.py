@@ -1,49 +1,38 @@
-"""Sum the usage of conversations from the archive's `spending`, which counts each token once."""
+"""Sum the usage of selected conversations, as `copilog stats` does."""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
-import msgspec
+from copilog.analysis.breakdowns import Tallies
+from copilog.analysis.figures import SpendRow
+from copilog.analysis.selection import Selection, choose
+from copilog.store.archive import Archive
 
-TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
-ESTIMATES = ("estimated_input", "estimated_output")
-
-_BY_MODEL = """
-    SELECT coalesce(nullif(model, ''), 'unknown'), method = 'estimated',
-           sum(input), sum(output), sum(cache_read), sum(cache_write), sum(reasoning)
-    FROM spending
-    WHERE conversation IN (SELECT value FROM json_each(?)) AND (input IS NOT NULL OR output IS NOT NULL)
-          AND superseded IS NULL
-    GROUP BY 1, 2
-"""
-_ALL_USAGE = """
-    SELECT sum(premium_requests), sum(credits),
-           count(DISTINCT conversation) FILTER (WHERE method <> 'estimated' AND coalesce(input, output) IS NOT NULL)
-    FROM spending WHERE conversation IN (SELECT value FROM json_each(?)) AND superseded IS NULL
-"""
+TOKENS = (
+    "input", "output", "cache_read", "cache_write", "reasoning", "estimated_input", "estimated_output",
+)  # fmt: skip
 
 
-@dataclass
-class Total:
-    """Sums over conversations. A model's sum is None if no number was recorded."""
+class Total(NamedTuple):
+    """Sums over conversations."""
 
-    models: dict[str, dict[str, int | None]] = field(default_factory=dict)
-    premium_requests: float | None = None
-    credits: float | None = None
-    is_estimated: bool = False
-    with_tokens: int = 0  # number of conversations with recorded tokens
+    conversations: int
+    with_tokens: int  # of them, those with recorded tokens
+    whole: SpendRow
+    models: list[SpendRow]
+
+    @property
+    def is_estimated(self) -> bool:
+        return self.whole.estimated_input is not None or self.whole.estimated_output is not None
 
 
-def total_usage(connection: sqlite3.Connection, ids: Iterable[str]) -> Total:
-    """Return the total usage of conversations."""
-    names = msgspec.json.encode(list(ids)).decode()
-    total = Total()
-    for model, is_estimated, *sums in connection.execute(_BY_MODEL, (names,)):
-        row = total.models.setdefault(model, {})
-        row.update(zip(ESTIMATES if is_estimated else TOKENS, sums, strict=False))
-        total.is_estimated |= bool(is_estimated)
-    total.premium_requests, total.credits, total.with_tokens = connection.execute(_ALL_USAGE, (names,)).fetchone()
-    return total
+def total_usage(archive: Archive, selection: Selection) -> Total:
+    """Return the usage of the selected turns, superseded ones included, which were charged as well."""
+    chosen = choose(archive, selection)
+    tallies = Tallies(["total", "model", "conversation"], None, None)
+    tallies.add_all(chosen)
+    recorded = [row for row in tallies.rows("conversation") if row.input is not None or row.output is not None]
+    whole = next(iter(tallies.rows("total")), SpendRow(name="total"))
+    models = [row for row in tallies.rows("model") if any(getattr(row, name) is not None for name in TOKENS)]
+    return Total(chosen.conversations, min(len(recorded), chosen.conversations), whole, models)

@@ -15,7 +15,7 @@ from copilog.derive.calls import TurnsOfCalls
 from copilog.derive.costs_in_details import credits_in, multiplier_in
 from copilog.derive.model_names import key_of
 from copilog.model import Turn, Usage
-from copilog.model.recorded_names import COMPACTION
+from copilog.model.recorded_names import COMPACTION, SHUTDOWN
 from copilog.store.accounts import Accounts, telling
 from copilog.store.checkpoints import TINY
 from copilog.store.details import LARGEST_NUMBER
@@ -33,6 +33,7 @@ def add_costs(talk: MessageCounts, accounts: Accounts, rows: SpendRows, whole: l
     costs = _Costs(talk, accounts, rows)
     costs.add_premium_requests(whole)
     costs.add_credits(whole)
+    costs.add_lost_runs()
 
 
 class _Costs:
@@ -55,7 +56,7 @@ class _Costs:
                 self._rows.bill_by("requests", turns)
             asked = [index for index in sorted(turns) if _is_asked(self._talk.turns[index])] or sorted(turns)
             for model, cost in by_model.items():
-                of_model = [turn for turn in asked if self._talk.model_of(Slot(turn)) == model]
+                of_model = [turn for turn in asked if self._talk.model_of(Slot(turn)) in (model, None)]
                 places = {(slot, model): weight for slot, weight in evenly(of_model or asked).items()}
                 self._rows.share_out("premium_requests", cost, bill.source, places)
 
@@ -200,12 +201,21 @@ class _Costs:
             silent = since - reported
             has_grown = so_far > known + TINY
             if has_grown or (so_far >= known > 0 and silent):  # a total that did not grow is 0 credits for its turns
-                places = self._rows.output_of(None, silent or since)
+                places = self._rows.output_of_all(silent or since)
                 left = max(so_far - known, 0.0)
                 self._rows.share_out("credits", left, SESSION_CREDITS, places, silent or since)
                 known = max(known, so_far)
             if so_far:
                 since = set()
+
+    def add_lost_runs(self) -> None:
+        """Add the bills of runs that are not in the log, unless their turns record what they cost."""
+        for run in self._talk.lost_runs:
+            prompts = {(slot, self._talk.model_of(slot)): weight for slot, weight in evenly(run.turns).items()}
+            if run.premium_requests and not self._rows.has("premium_requests", run.turns):
+                self._rows.share_out("premium_requests", run.premium_requests, SHUTDOWN, prompts)
+            if run.credits and not self._rows.has("credits", run.turns):
+                self._rows.share_out("credits", run.credits, SHUTDOWN, self._rows.output_of(None, run.turns))
 
     def _add_cost(self, name: str, slot: Slot, usage: Usage) -> None:
         cost = count_of(usage, name)

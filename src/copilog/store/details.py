@@ -17,6 +17,7 @@ from copilog.derive.calls import TurnsOfCalls, is_side_call
 from copilog.derive.edit_outcomes import EditOutcomes, is_edit_undone
 from copilog.derive.exit_codes import exit_code_of
 from copilog.derive.failures import turn_status
+from copilog.derive.git_contexts import git_contexts
 from copilog.derive.helper_usage import helper_of
 from copilog.derive.line_counts import RepeatedEdits, changed_lines, total_changes
 from copilog.derive.outcomes import is_made
@@ -62,6 +63,7 @@ def turn_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[TurnRo
     first_tokens = _first_tokens(conversation)
     alone = only_traces(conversation)
     prompts = keys_by_turn(conversation)
+    contexts = git_contexts(conversation)
     for turn in turns.values():
         agent, vote, timing, error, took = turn.agent, turn.vote, turn.timing, turn.error, duration_of(turn)
         yield TurnRow(
@@ -97,6 +99,8 @@ def turn_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[TurnRo
             traces=max(1, len(turn.traces)),
             prompt=prompts.get(turn.index),
             copied_from=turn.copied_from,
+            git_repository=contexts[turn.index].repository if turn.index in contexts else None,
+            git_branch=contexts[turn.index].branch if turn.index in contexts else None,
         )
 
 

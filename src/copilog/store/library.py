@@ -10,18 +10,15 @@ from typing import Any
 
 import msgspec
 
-from copilog.store.schema import is_counted
 from copilog.store.selection import TOUCHED, Selected, as_json, decode_names
 
 PAGE_ROWS = 100
 
-_TOKENS = (
-    "(SELECT sum(ifnull(s.input, 0) + ifnull(s.output, 0)) FROM spend AS s"
-    f" WHERE s.conversation = c.rowid AND {is_counted('s')})"
-)
+# Superseded turns were paid for, too.
+_TOKENS = "(SELECT sum(ifnull(s.input, 0) + ifnull(s.output, 0)) FROM spend AS s WHERE s.conversation = c.rowid)"
 _ESTIMATED = (
     "(SELECT sum(ifnull(s.input, 0) + ifnull(s.output, 0)) FROM spend AS s"
-    f" WHERE s.conversation = c.rowid AND s.method = 'estimated' AND {is_counted('s')})"
+    " WHERE s.conversation = c.rowid AND s.method = 'estimated')"
 )
 _WORKING = "(SELECT sum(t.working_ms) FROM turn AS t WHERE t.conversation = c.rowid AND t.superseded IS NULL)"
 _LAST_TURN = (

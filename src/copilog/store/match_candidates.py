@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from copilog.store.schema import MESSAGE_BITS
+from copilog.store.schema import MESSAGE_BITS, SHORTEST_UNIQUE_ID
 
 PHRASE_WORDS = 12
-SHORTEST_UNIQUE_ID = 20
 MOST_SIMILAR = 40  # most conversations with the same words: a common prompt may have very many
 
 _BY_REQUESTS = """

@@ -12,9 +12,11 @@ from typing import NamedTuple
 
 from copilog.derive.forks import FORK_NOTICE, parent_in
 from copilog.derive.models import model_of, model_of_message
-from copilog.model import Conversation, Message, Notice, ToolCall, Turn
+from copilog.model import Conversation, Message, Notice, ToolCall, Turn, Usage
+from copilog.model.recorded_names import SHUTDOWN
 from copilog.store.checkpoints import Checkpoints
 from copilog.store.details import LARGEST_NUMBER
+from copilog.store.lost_runs import End, LostRun, divided
 from copilog.store.schema import UNNAMED
 from copilog.store.texts import Calls, Texts
 
@@ -51,7 +53,12 @@ class MessageCounts:
         self._calls: dict[str, str] = {}  # the call that started an agent, by the agent's own id
         self._has_subagents = bool(calls.delegated)
         self._session = conversation.native_id
+        self._ends: list[End] = []
         self._walk(conversation.messages, texts)
+        superseded = {turn.index for turn in conversation.turns if turn.superseded is not None}
+        self.lost_runs: list[LostRun] = []  # that a rewind cut out of the log
+        if superseded and self._ends:
+            self.runs, self.lost_runs = divided(self._ends, _runs_in_totals(conversation.usage), superseded)
 
     def _walk(self, messages: list[Message], texts: list[Texts]) -> None:
         turns = self.turns
@@ -119,6 +126,7 @@ class MessageCounts:
                 self.checkpoints.read(part.data)
             if type(part) is Notice and part.topic == "shutdown":
                 self.runs.append(self._turns_of_run())
+                self._ends.append(End(self.runs[-1], part.data or {}))
                 self.after_shutdown, self._met = set(), set()
             elif type(part) is Notice and (part.topic == "resume" or self._is_fork(part)):
                 self.cut_off |= self.after_shutdown
@@ -132,3 +140,10 @@ class MessageCounts:
         if self.after_shutdown or self._met:
             return self.after_shutdown or self._met
         return {self._latest} if self._latest is not None else set()
+
+
+def _runs_in_totals(usages: Iterable[Usage]) -> int:
+    """Return how many runs of the program the totals of a log cover."""
+    of_ends = [usage.extra or {} for usage in usages if usage.source == SHUTDOWN and usage.scope == "session"]
+    lists: list[object] = [extra.get("runs") for extra in of_ends]
+    return max((len(runs) if isinstance(runs, list) else 1 for runs in lists), default=0)

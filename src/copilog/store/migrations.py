@@ -471,4 +471,19 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     TOUCHED_TABLES,
     TOLD_TABLES,
+    """
+    ALTER TABLE turn ADD COLUMN git_repository TEXT;      -- if it is another than the conversation's; empty: none
+    ALTER TABLE turn ADD COLUMN git_branch TEXT;
+    CREATE INDEX turn_elsewhere ON turn (conversation, position) WHERE git_branch IS NOT NULL;
+    CREATE INDEX turn_original ON turn (copied_from) WHERE copied_from IS NOT NULL;
+    DROP VIEW turns;
+    CREATE VIEW turns AS
+        SELECT c.id AS conversation, t.position, t.request_id, t.status, t.agent, t.custom_agent, t.command, t.mode,
+               t.model, t.resolved_model, t.started_at, t.completed_at, t.elapsed_ms, t.first_progress_ms, t.waited_ms,
+               t.working_ms, t.error, t.error_code, t.vote, t.vote_reason, t.details, t.agent_evidence, t.is_retry,
+               t.is_system, t.superseded, t.branch_from, t.branch_trace, t.only_trace, t.copied_from,
+               nullif(coalesce(t.git_repository, c.repository), '') AS git_repository,
+               nullif(coalesce(t.git_branch, c.branch), '') AS git_branch
+        FROM turn AS t JOIN conversation AS c ON c.rowid = t.conversation;
+    """,
 )

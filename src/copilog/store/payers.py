@@ -1,7 +1,8 @@
 """Who is charged for a model: Copilot, or the user's own key. It is the own key only if there is evidence for it.
 
 Evidence is a vendor other than Copilot in front of the model's name, and a provider or an endpoint in a record. If
-evidence contradicts other evidence, such as a bill of Copilot, the payer is unknown.
+evidence contradicts other evidence, such as a bill of Copilot, the payer is unknown. The vendor of the requested model
+is evidence for that model alone: where another one answered, and no record says who provided it, the payer is unknown.
 """
 
 from __future__ import annotations
@@ -10,9 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from copilog.derive.calls import TurnsOfCalls
-from copilog.derive.model_names import key_of
-from copilog.derive.models import names_of
-from copilog.model import Conversation, Usage
+from copilog.derive.model_names import is_router, is_same_model, key_of
+from copilog.model import Conversation, Model, Usage
 
 Payer = Literal["copilot", "own key", "unknown"]
 
@@ -51,12 +51,19 @@ class Payers:
             found.add("own key")
         asked = self._turns.get(turn) if turn is not None else None
         if asked is not None and asked.model is not None and _is_other(asked.model.vendor):
-            if model is not None and key_of(model) not in set(map(key_of, names_of(asked))):
-                return "unknown"  # another model than the one that the user asked for
+            if model is not None and not _is_model_of(asked.model, model):
+                return "unknown"  # nothing shows whose key another model than the requested one was on
             found.add("own key")
         if "own key" not in found:
             return "copilot"
         return "unknown" if "copilot" in found or self._costs.get(turn, 0) > 0 else "own key"
+
+
+def _is_model_of(requested: Model, model: str) -> bool:
+    """Return whether a model is the requested one; what else answered may be in place of it."""
+    return is_router(requested.name) or any(
+        is_same_model(name, model) for name in (requested.name, requested.id) if name
+    )
 
 
 def _recorded_by(usage: Usage) -> Iterator[Payer]:

@@ -100,6 +100,8 @@ class TurnRow(Row):
     prompt: int | None
     copied_from: str | None
     answer_models: str | None = None  # set by `entries`, which knows the models of messages
+    git_repository: str | None = None  # if it is another than the conversation's; empty: none
+    git_branch: str | None = None
 
 
 class ToolCallRow(Row):

@@ -21,6 +21,7 @@ DETAIL_TABLES = (
 ROWS_VERSION = 20
 # SQL for how a turn ends that was not answered.
 UNANSWERED = "('failed', 'cancelled')"
+SHORTEST_UNIQUE_ID = 20  # characters of an id that is not counted from one in each conversation
 UNNAMED = "(unnamed)"  # a sub-agent without a name
 # Views for users and data frames.
 VIEWS = (

@@ -181,6 +181,10 @@ class SpendRows:
         for (slot, model), share in zip(places, shares_of(cost, list(places.values())), strict=True):
             self.add(slot, model, source, method, {name: share})
 
+    def has(self, name: str, turns: Collection[int]) -> bool:
+        """Return whether any of these turns has a number of this name."""
+        return any(name in numbers and slot.turn in turns for (slot, *_), numbers in self._rows.items())
+
     def models_at(self, slot: Slot) -> dict[str | None, int]:
         """Return the output tokens of a slot by model."""
         models: dict[str | None, int] = {}
@@ -188,6 +192,14 @@ class SpendRows:
             if at == slot and numbers.get("output"):
                 models[model] = models.get(model, 0) + numbers["output"]
         return models
+
+    def output_of_all(self, turns: Collection[int]) -> Places:
+        """Return the output tokens in these turns as weights; turns that record none have the mean of the others."""
+        places = self.output_of(None, turns)
+        told = {slot.turn for slot, _ in places}
+        silent = [turn for turn in self._talk.answered(sorted(turns)) if turn not in told]
+        mean = max(1, round(sum(places.values()) / len(told))) if told else 1
+        return places | {(Slot(turn), self._talk.model_of(Slot(turn))): mean for turn in silent}
 
     def output_of(self, model: str | None, turns: Collection[int]) -> Places:
         """Return the output tokens of a model in these turns, as weights by slot and model.

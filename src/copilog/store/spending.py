@@ -63,6 +63,18 @@ class Tokens:
         self._with_output: set[int | None] = set()
 
     def add(self) -> None:
+        self._add_chosen()
+        weights = Weights(self._accounts.turns.rows, self._talk)
+        for run in self._talk.lost_runs:
+            if run.turns & self._with_input:
+                continue  # its calls are recorded
+            for usage in run.totals:
+                numbers = tokens_of(usage)
+                for turn in run.turns:
+                    self._know(turn, numbers)
+                self._spread(usage, numbers, weights.places_of(usage.model, numbers.get("output", 0), run.turns))
+
+    def _add_chosen(self) -> None:
         chosen, turns = self._accounts.chosen, self._accounts.turns
         if chosen is None:
             return

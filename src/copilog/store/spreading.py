@@ -33,6 +33,8 @@ class Weights:
             for slot, weight in weights.items():
                 if slot.turn in turns:
                     of_any[slot] = of_any.get(slot, 0) + weight
+        if of_any:
+            of_any |= self._silent(model, output - sum(of_any.values()), turns, is_known=True)
         return of_any or evenly(self._talk.answered(turns) or self._talk.answered(self._talk.turns))
 
     def _silent(self, model: str | None, left: int, turns: Collection[int], is_known: bool) -> dict[Slot, int]:

@@ -137,6 +137,17 @@ def of_a_week(month: MonthSection) -> float | None:
     return month.budget * DAYS_OF_WEEK / DAYS_OF_MONTH if month.budget and month.unit == "credits" else None
 
 
+def chart_note(rows: Iterable[CreditRow], mark: float | None) -> str | None:
+    """Return what the line of an allowance is, and the range of what was not recorded; None without both."""
+    line = f"The line is the allowance of a week: {amounts.decimal(mark)}." if mark is not None else None
+    return " ".join(filter(None, (line, estimate_note(rows)))) or None
+
+
+def before_head(head: str) -> str:
+    """Return the heading of the credits that a week or a month is compared with."""
+    return f"{head} before, same days"
+
+
 def by_credits(rows: Iterable[CreditRow]) -> list[str]:
     """Return the names of rows, those with most credits first."""
     sums: dict[str, float] = {}
@@ -186,6 +197,7 @@ def month_figures(month: MonthSection, period: PeriodSection) -> list[Figure]:
     name = "premium requests" if month.unit == "requests" else "credits"
     of = f"of {amounts.decimal(month.budget)} {name}" if month.budget is not None else name
     computed = f"; {amounts.decimal(month.computed)} of them computed" if month.computed else ""
+    computed += f"; {amounts.decimal(month.spread)} of them spread over several turns" if month.spread else ""
     likely = ""
     if month.estimated:
         likely = f"; besides, {amounts.estimate(month.estimated, month.at_least, amounts.decimal, month.at_most)}"
@@ -227,6 +239,7 @@ def credits_table(
             text(head, "name"),
             text(of, "of"),
             number("Recorded", "recorded", amounts.decimal, optional=True),
+            number("Of them spread", "spread", amounts.decimal, optional=True),
             number("Computed", "computed", amounts.decimal, optional=True),
             worked_out("Together", lambda row: added(row.recorded, row.computed), amounts.decimal),
             number(period, "period", amounts.decimal, optional=True),
@@ -262,9 +275,8 @@ def _columns(key: str, caption: str, stacks: Stacks, rows: Sequence[CreditRow], 
     line = ("allowance of a week", mark) if mark is not None else None
     labels = [amounts.shown(name) for name in stacks.names]
     picture = charts.columns(key, caption, labels, series, words=amounts.decimal, mark=line, ranges=stacks.ranges)
-    line_note = f"The line is the allowance of a week: {amounts.decimal(mark)}." if mark is not None else None
-    note = " ".join(filter(None, (line_note, estimate_note(row for row in rows if row.name in stacks.names)))) or None
-    table = credits_table(caption, rows, head, "Model" if head == "Week" else "Outcome", f"{head} before")
+    note = chart_note((row for row in rows if row.name in stacks.names), mark)
+    table = credits_table(caption, rows, head, "Model" if head == "Week" else "Outcome", before_head(head))
     return Chart(caption, [picture], legend=legend_of(stacks), note=note, table=table)
 
 

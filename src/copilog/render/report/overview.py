@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from markupsafe import Markup
 
+from copilog.analysis.breakdowns import requests_of_credits
 from copilog.analysis.figures import ActivityRow, EstimateEnd, Stats, TimeSection, TokensSection
 from copilog.analysis.numbers import added
 from copilog.render import charts
@@ -84,7 +85,12 @@ def source_of(tokens: TokensSection, name: str, words: str) -> str:
         "premium_requests": (total.spread_requests, amounts.decimal),
     }[name]
     coverage = _coverage("", known[name], total.turns) if name in known else ""
-    return words + coverage + (f", {shown(spread)} of them spread over several turns" if spread else "")
+    if tokens.superseded_turns and name == "tokens":
+        coverage = coverage or f" for {amounts.counted(total.turns, 'turn')}"
+        coverage += f" ({tokens.superseded_turns:,} superseded)"
+    other = requests_of_credits(tokens.by_system) if name == "premium_requests" else None
+    beside = f", {amounts.decimal(other)} of them in turns that are billed by credits" if other else ""
+    return words + coverage + (f", {shown(spread)} of them spread over several turns" if spread else "") + beside
 
 
 def _coverage(words: str, known: int, turns: int) -> str:

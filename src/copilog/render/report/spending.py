@@ -226,6 +226,8 @@ def prices_words(prices: Prices | None) -> str:
     words += " Computed credits are a hundred for a dollar, where Copilot recorded none."
     if prices.unpriced:
         words += f" No price is known of {_names(prices.unpriced)}."
+    for name, other in prices.unknown.items():
+        words += f" The config file gives {name} the prices of {other}, which is not in the table."
     return words
 
 

@@ -16,9 +16,10 @@ from copilog.render.report.credits import (
     REPOSITORIES,
     WEEKS,
     Stacks,
+    before_head,
     by_credits,
+    chart_note,
     credits_table,
-    estimate_note,
     month_figures,
     of_a_week,
     period_heads,
@@ -38,8 +39,8 @@ def credits_of(measured: Measured, links: Links) -> Section | None:
         return None
     panels = []
     if found.weeks:
-        panels.append(_over_time("credits-weeks", WEEKS, "week", weeks_of(measured.stats), found.weeks, links))
         mark = of_a_week(tokens.month)
+        panels.append(_over_time("credits-weeks", WEEKS, "week", weeks_of(measured.stats), found.weeks, links, mark))
         if mark is not None and panels[0].chart is not None:
             panels[0].chart.mark, panels[0].chart.mark_name = mark, "allowance of a week"
     if found.repositories:
@@ -67,7 +68,9 @@ def _points(stacks: Stacks, names: Sequence[str | None]) -> list[Point]:
     return points
 
 
-def _over_time(key: str, title: str, unit: str, stacks: Stacks, rows: Sequence[CreditRow], links: Links) -> Panel:
+def _over_time(
+    key: str, title: str, unit: str, stacks: Stacks, rows: Sequence[CreditRow], links: Links, mark: float | None = None
+) -> Panel:
     recorded = [at for at, part in enumerate(stacks.parts) if part.name != FORECAST]
     addresses = [
         links.period(*_days_of(name, unit)) if any(values[at] for at in recorded) else None
@@ -75,9 +78,9 @@ def _over_time(key: str, title: str, unit: str, stacks: Stacks, rows: Sequence[C
     ]
     chart = columns(key, title, "amount", unit, "credits", _series_of(stacks), _points(stacks, addresses))
     of, head = ("Model", "Week") if unit == "week" else ("Outcome", "Month")
-    table = credits_table(title, rows, head, of, f"{head} before")
+    table = credits_table(title, rows, head, of, before_head(head))
     table = with_links(table, rows, {head: lambda row: links.period(*_days_of(row.name, unit))})
-    note = estimate_note(row for row in rows if row.name in stacks.names)
+    note = chart_note((row for row in rows if row.name in stacks.names), mark)
     return Panel(key=key, title=title, chart=chart, table=table, note=note, is_wide=unit == "week")
 
 

@@ -309,7 +309,7 @@ def test_a_slice_has_the_time_and_the_agent_of_its_turn() -> None:
     assert pick(spent(conversation), "position", "at", "agent") == [
         (0, "2026-05-04T12:00:00.000Z", "agent"),
         (1, "2026-05-04T13:00:00.000Z", "Navigator"),
-        (2, "2026-05-04T14:00:00.000Z", "workspace"),
+        (2, "2026-05-04T13:00:00.000Z", "workspace"),
     ]
 
 

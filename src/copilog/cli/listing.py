@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 TITLE_WIDTH, NARROWEST = 40, 8  # of a line on a terminal
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-SHOWN_MARKS = ("damaged", "headless", "stub", "external", "orphan-edits", "prompts-only", "helpers-only")
+TOLD_MARKS = ("damaged", "headless", "stub", "external", "orphan-edits", "prompts-only", "helpers-only")
 # The JSON fields that only the archive has.
 ARCHIVE_FIELDS = ("messages", "is_starred", "labels", "note", "stored_at", "gone_at")
 
@@ -237,13 +237,13 @@ def _title_cell(summary: Summary | Archived) -> Text:
     from rich.text import Text
 
     title = Text(one_line(summary.title))
-    shown = [mark for mark in summary.marks if mark in SHOWN_MARKS]
+    told = [mark for mark in summary.marks if mark in TOLD_MARKS]
     if isinstance(summary, Archived):
         if summary.is_starred:
             title = Text("★ ", "yellow").append_text(title)
         for label in summary.labels:
             title.append(f"  #{one_line(label)}", "green")
-        shown += ["gone"] if summary.gone_at is not None else []
-    if shown:
-        title.append(f"  [{', '.join(shown)}]", "yellow")
+        told += ["gone"] if summary.gone_at is not None else []
+    if told:
+        title.append(f"  [{', '.join(told)}]", "yellow")
     return title

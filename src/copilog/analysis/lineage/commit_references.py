@@ -61,9 +61,9 @@ def _relations(chosen: Chosen, commit: Commit) -> Iterator[tuple[int, Evidence]]
 def _naming(chosen: Chosen, commit: Commit) -> dict[int, Evidence]:
     """Return the first message of each conversation that has the commit's id, or the beginning of it."""
     ids = [commit.sha[:length] for length in range(SHORTEST_ID, len(commit.sha) + 1)]
-    names = [name for name in ids if len(name) >= SHORTEST_NUMBER or not name.isdigit()]
+    told = [name for name in ids if len(name) >= SHORTEST_NUMBER or not name.isdigit()]
     found: dict[int, Evidence] = {}
-    for number, turn, at, role in messages_with(chosen, " OR ".join(f'"{name}"' for name in names)):
+    for number, turn, at, role in messages_with(chosen, " OR ".join(f'"{name}"' for name in told)):
         if number in found or role == "title":
             continue
         said, made = timestamp_from(at), commit.committed_at

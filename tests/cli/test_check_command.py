@@ -103,7 +103,7 @@ def test_a_different_session_model_is_reported_but_not_a_failure(tmp_path: Path)
     outcome = run("check", "model-correlation", path)
 
     assert outcome.code == 0
-    assert "told, but no failure: the session names" in outcome.out
+    assert "reported, but not a failure: the session names" in outcome.out
     assert "session claude-sonnet-4␛[31m, engine gpt-4.1" in outcome.out
     assert "\x1b" not in outcome.out
 

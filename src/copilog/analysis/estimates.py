@@ -77,7 +77,7 @@ def _method(replays: Sequence[Replay], calibration: Calibration, known: Mapping[
     calls = sum(replay.calls for replay in replays)
     kinds = sorted({replay.kind for replay in replays})
     fixed = ", ".join(f"{calibration[fixed_part(kind)].likely:,.0f}" for kind in kinds)
-    told = f"; recorded prompts: {len(known)}" if known else ""
+    more = f"; recorded prompts: {len(known)}" if known else ""
     return (
-        f"{calls} calls replayed, each with the conversation so far and {fixed} tokens of instructions and tools{told}"
+        f"{calls} calls replayed, each with the conversation so far and {fixed} tokens of instructions and tools{more}"
     )

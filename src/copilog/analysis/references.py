@@ -131,8 +131,8 @@ def _azure_reference(before: str, number: str) -> Reference | None:
 
 def _named_in(texts: tuple[str | None, ...]) -> set[Reference]:
     """Return the references of a message; the last of its texts is output of tools."""
-    *told, result = texts
-    named = {reference for text in told if text for reference in references_in(text)}
+    *others, result = texts
+    named = {reference for text in others if text for reference in references_in(text)}
     found = set(references_in(result)) if result else set()
     return named | found if len(found) <= MOST_IN_A_RESULT else named
 
@@ -193,9 +193,9 @@ def _recorded(chosen: Chosen) -> Iterator[tuple[int, Reference, str]]:
         if kind == "commit":
             yield conversation, Reference("commit", value.lower(), None), ""
             continue
-        told = next(references_in(value), None)
-        if told is not None:
-            yield conversation, told, ""
+        reference = next(references_in(value), None)
+        if reference is not None:
+            yield conversation, reference, ""
             continue
         owned = _repository_name(repository)
         place = "" if owned else folder or conversation_id

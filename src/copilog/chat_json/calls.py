@@ -290,8 +290,8 @@ def _said(call: ToolCall) -> str:
     """Return the name of a tool with its most informative argument."""
     given = value_of_text(call.arguments) if call.arguments else None
     values = [given.get(key) for key in TELLING] if isinstance(given, dict) else []
-    told = next((value for value in values if isinstance(value, str) and value.strip()), "")
-    line = told.strip().partition("\n")[0]
+    argument = next((value for value in values if isinstance(value, str) and value.strip()), "")
+    line = argument.strip().partition("\n")[0]
     return f"{call.name}: {line[:LONGEST_LINE]}" if line else call.name
 
 

@@ -89,8 +89,8 @@ def label(settings: Settings, /, target: str, names: tuple[str, ...], remove: bo
             archive.label(conversation_id, *names)
         summary = archive.summaries([conversation_id])[conversation_id]
     if names or remove:
-        told = "".join(f"  #{one_line(name)}" for name in summary.labels) or "  no labels"
-        click.echo(_title(summary) + told, err=True)
+        labels = "".join(f"  #{one_line(name)}" for name in summary.labels) or "  no labels"
+        click.echo(_title(summary) + labels, err=True)
     else:
         for name in summary.labels:
             click.echo(one_line(name))

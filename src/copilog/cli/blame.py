@@ -276,9 +276,9 @@ def _commit_lines(result: CommitResult) -> Iterator[str]:
     )
     for file in result.files[:MOST_FILES]:
         name = f"{one_line(file.old_path)} -> {one_line(file.path)}" if file.old_path else one_line(file.path)
-        told = "binary" if file.is_binary else f"+{file.added:,} -{file.removed:,}"
+        size = "binary" if file.is_binary else f"+{file.added:,} -{file.removed:,}"
         written = f", {file.written:,} written in conversations" if file.written else ""
-        yield f"  {name}  {click.style(told + written, dim=True)}"
+        yield f"  {name}  {click.style(size + written, dim=True)}"
     if len(result.files) > MOST_FILES:
         yield f"  and {len(result.files) - MOST_FILES:,} more files"
     for touch in result.touches[:MOST_TOUCHES]:

@@ -151,7 +151,7 @@ def _style_of(invariant: Invariant) -> str:
 def _print_breaches(settings: Settings, invariant: Invariant, most: int | None) -> None:
     from rich.text import Text
 
-    heading = "broken" if invariant.must_hold else "told, but no failure"
+    heading = "broken" if invariant.must_hold else "reported, but not a failure"
     settings.out.print(Text(f"\n{heading}: {invariant.statement}", f"bold {_style_of(invariant)}"))
     for breach in invariant.first[:most]:
         line = Text.assemble("  ", (safe_line(str(breach.spot)), "cyan"), f"  {safe_line(breach.found)}")

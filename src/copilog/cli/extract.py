@@ -290,8 +290,8 @@ def _print_summary(
                 click.echo(safe_line(f"{path}: neither telemetry nor a conversation; not read"), err=True)
         print_bad_records(ledgers, None if verbose else SHOWN_BAD)
         click.echo(_closing_line(run, ledgers), err=True)
-    told = any(note.level != "info" for note in run.report.diagnostics())
-    is_perfect = not (bad or told or run.inputs.unknown)
+    has_warnings = any(note.level != "info" for note in run.report.diagnostics())
+    is_perfect = not (bad or has_warnings or run.inputs.unknown)
     return 1 if crashed or (not is_perfect and settings.is_strict(strict)) else 0
 
 

@@ -157,14 +157,14 @@ def _name(node: Node) -> str:
 def _headline(node: Node) -> str:
     from copilog.analysis.graphs.shapes import COUNTED, NAMES_OF_KINDS
 
-    told = [NAMES_OF_KINDS[node.kind]]
+    details = [NAMES_OF_KINDS[node.kind]]
     if node.is_used:
-        told.append(f"{node.count:,} {plural(node.count, COUNTED[node.kind])}")
+        details.append(f"{node.count:,} {plural(node.count, COUNTED[node.kind])}")
     if node.is_defined is False:
-        told.append("defined nowhere")
+        details.append("defined nowhere")
     if node.path:
-        told.append(one_line(node.path))
-    return f"{_name(node)}  ({', '.join(told)})"
+        details.append(one_line(node.path))
+    return f"{_name(node)}  ({', '.join(details)})"
 
 
 def _edge_text(edge: Edge, target: Node, server: str | None) -> str:

@@ -161,6 +161,6 @@ def _print_summary(result: ScanResult, seconds: float) -> str:
         "skipped (copilog rm)": result.removed,
         "too long (copilog problems)": result.refused,
     }
-    told = [f"{number:,} {word}" for word, number in counts.items() if number]
-    line = f"conversations: {', '.join(told) or 'none'}"
+    counted = [f"{number:,} {word}" for word, number in counts.items() if number]
+    line = f"conversations: {', '.join(counted) or 'none'}"
     return line + f"; {result.files_read:,} of {result.files:,} {plural(result.files, 'file')} read in {seconds:.1f} s"

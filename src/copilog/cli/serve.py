@@ -175,7 +175,7 @@ def _serve(settings: Settings, served: ShownArchive, wanted: Binding) -> None:
     listener = listen(host, DEFAULT_PORT if port is None else port, or_any=port is None)
     address = address_of(listener, host)
     entry = new_token()
-    told = ViewerSettings(
+    viewer_settings = ViewerSettings(
         archive=served.archive,
         token=token,
         entry=entry,
@@ -187,7 +187,7 @@ def _serve(settings: Settings, served: ShownArchive, wanted: Binding) -> None:
         is_redacted=settings.config.redact.value,
         private=private_in(settings),
     )
-    server = ViewerServer(create_app(told, _folders_to_watch(settings, served)), is_talkative=settings.debug)
+    server = ViewerServer(create_app(viewer_settings, _folders_to_watch(settings, served)), is_talkative=settings.debug)
     if not is_loopback(host):
         click.echo(_warning(host), err=True)
     if served.notice:

@@ -103,9 +103,9 @@ def _are_numbers(rows: Sequence[msgspec.Struct], name: str) -> bool:
 
 def print_figures(settings: Settings, figures: Sequence[tuple[str, object]]) -> None:
     """Print single figures, each on a line with its name."""
-    told = [(_field_label(name), cell(name, value)) for name, value in figures if value is not None]
-    width = max((len(words) for words, _ in told), default=0)
-    for words, text in told:
+    labelled = [(_field_label(name), cell(name, value)) for name, value in figures if value is not None]
+    width = max((len(words) for words, _ in labelled), default=0)
+    for words, text in labelled:
         settings.out.print(f"{words:<{width}}  {text}")
 
 

@@ -109,17 +109,17 @@ def _conversations(settings: Settings, inputs: Inputs, report: Report) -> Iterat
     from copilog.trajectory.conversations import conversation_id
 
     decode = msgspec.json.Decoder(ConversationTrajectory).decode
-    told: frozenset[str] = frozenset()
+    extracted: frozenset[str] = frozenset()
     if inputs.telemetry:
         options = Options(require_system_first=False, jobs=default_jobs())
         with progress_bar(settings) as progress:
             extraction = Extraction(inputs.telemetry, options, report, progress)
             for line in extraction.lines():
                 yield [(message.role, message.content) for message in decode(line).messages]
-            told = extraction.keys
+            extracted = extraction.keys
     with settings.progress("reading") as advance:
         for conversation in inputs.conversations(report):
-            if conversation_id(conversation) not in told:
+            if conversation_id(conversation) not in extracted:
                 yield texts_of(without_superseded(conversation))
             advance()
 

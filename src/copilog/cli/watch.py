@@ -171,8 +171,8 @@ def _print_summary(result: ScanResult, titles: dict[str, str], seconds: float, i
         click.echo(f"{line}, {result.gone:,} gone; {seconds:.1f} s", err=True)
         return
     now = datetime.now().astimezone().strftime("%H:%M:%S")
-    told = {"new": result.new_ids, "changed": result.changed_ids, "gone": result.gone_ids}
-    lines = [(word, name) for word, names in told.items() for name in names]
+    ids_by_change = {"new": result.new_ids, "changed": result.changed_ids, "gone": result.gone_ids}
+    lines = [(word, name) for word, names in ids_by_change.items() for name in names]
     for word, name in lines[:MOST_NAMED]:
         click.echo(f"{now}  {word:<7}  {short_id(name)}  {titles.get(name, '')}".rstrip(), err=True)
     if len(lines) > MOST_NAMED:

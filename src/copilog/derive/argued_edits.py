@@ -23,7 +23,7 @@ def conclude_argued_edits(walked: Walked) -> None:
     if not calls:
         return
     partly = {call.id for _, call in calls if is_partly_done(call)}
-    told: dict[str, list[str]] = {}  # by call: files whose lines are recorded by edits in the answer
+    recorded: dict[str, list[str]] = {}  # by call: files whose lines are recorded by edits in the answer
     vague: dict[str, list[str]] = {}  # files whose edits in the answer have no line counts
     by_turn: dict[int | None, list[str]] = {}  # files of edits without a call
     for turn, edit in walked.edits:
@@ -33,13 +33,13 @@ def conclude_argued_edits(walked: Walked) -> None:
         if edit.call_id is None:
             by_turn.setdefault(turn, []).append(path)
         else:
-            (vague if is_vague(edit) else told).setdefault(edit.call_id, []).append(path)
+            (vague if is_vague(edit) else recorded).setdefault(edit.call_id, []).append(path)
     for turn, call in calls:
-        is_told = call.id in told and key_of(call) not in OF_SEVERAL_FILES
-        if is_told or not is_done(call) or call.status == "prepared":
+        is_recorded = call.id in recorded and key_of(call) not in OF_SEVERAL_FILES
+        if is_recorded or not is_done(call) or call.status == "prepared":
             call.edits = []
         else:
-            others = [*told.get(call.id, ()), *by_turn.get(turn, ())]
+            others = [*recorded.get(call.id, ()), *by_turn.get(turn, ())]
             call.edits = _edits_of(call, others, vague.get(call.id, []))
             if call.id in partly:
                 results = walked.results.get(call.id, [])
@@ -56,10 +56,10 @@ def is_vague(edit: FileEdit) -> bool:
     return edit.added is None and edit.removed is None and not edit.diff
 
 
-def _edits_of(call: ToolCall, told: list[str], vague: list[str]) -> list[ArguedEdit]:
+def _edits_of(call: ToolCall, recorded: list[str], vague: list[str]) -> list[ArguedEdit]:
     pieces: dict[str, list[Lines]] = {}
     for path, lines in lines_in_arguments(call.arguments):
-        if not is_among(path, told):
+        if not is_among(path, recorded):
             pieces.setdefault(path, []).append(lines)
     edits = [_edit_of(path, joined(lines), is_new=key_of(call) in CREATING) for path, lines in pieces.items()]
     return [edit for edit in edits if edit.added is not None or not is_among(edit.path, vague)]

@@ -104,7 +104,7 @@ def recorded_calls(conversation: Conversation, replays: list[Replay]) -> tuple[l
     if totals:
         return replays, totals
     rows: list[Usage] = []
-    told: set[int] = set()
+    sampled: set[int] = set()
     for turn in conversation.turns:
         sources: dict[tuple[str, str], list[Usage]] = {}
         for usage in turn.usage:
@@ -112,8 +112,8 @@ def recorded_calls(conversation: Conversation, replays: list[Replay]) -> tuple[l
                 sources.setdefault((usage.source, usage.scope), []).append(usage)
         if sources:
             rows += max(sources.values(), key=lambda usages: _sum(usages, "input") or 0)
-            told.add(turn.index)
-    return [replay for replay in replays if replay.turn in told], rows
+            sampled.add(turn.index)
+    return [replay for replay in replays if replay.turn in sampled], rows
 
 
 def _output_of_calls(conversation: Conversation, replays: list[Replay]) -> int | None:
@@ -129,8 +129,8 @@ def _output_of_calls(conversation: Conversation, replays: list[Replay]) -> int |
 
 def _output_of_turn(turn: Turn, replay: Replay) -> int | None:
     """Return the output that VS Code recorded of a turn: of all its calls in `request`, else of the last one alone."""
-    told = [usage for usage in turn.usage if usage.scope == "turn" and usage.output]
-    return max((usage.output or 0 for usage in told if usage.source == WHOLE_TURN or replay.calls == 1), default=None)
+    usages = [usage for usage in turn.usage if usage.scope == "turn" and usage.output]
+    return max((usage.output or 0 for usage in usages if usage.source == WHOLE_TURN or replay.calls == 1), default=None)
 
 
 def _prompt_of(sizes: list[Usage], replay: Replay) -> Prompt:
@@ -172,11 +172,11 @@ def calibrate(
     for kind in kinds:
         fit.put(fixed_part(kind), [_fixed_of(sample, kind, found) for sample in samples], enough=ENOUGH_FIXED)
         fit.put(written_part(kind), [_written_of(sample, kind) for sample in samples])
-    for name, told in (
+    for name, values in (
         (KEPT, [_kept_of(sample, found) for sample in samples]),
         (STORED, [_stored_of(sample) for sample in samples]),
     ):
-        fit.put(name, told)
+        fit.put(name, values)
         found[name] = Range(*(min(1.0, value) for value in found[name]))
     return found
 
@@ -192,15 +192,15 @@ class _Fit:
         self._found = found
         self._is_own = is_own
 
-    def put(self, name: str, told: list[float | None], enough: int = ENOUGH) -> None:
+    def put(self, name: str, measured: list[float | None], enough: int = ENOUGH) -> None:
         """Set a parameter to the median of the samples' values, with a range that is wider for few values."""
-        values = [value for value in told if value is not None]
+        values = [value for value in measured if value is not None]
         if not values or (self._is_own and len(values) < enough):
             return
         self._counts[name] = len(values)
         before = self._found[name]
         if not self._is_own:
-            values = [*self._by_origin(told), *([before.likely] if before.likely else ())]
+            values = [*self._by_origin(measured), *([before.likely] if before.likely else ())]
         values.sort()
         likely = median(values)
         width = 1 + SPREAD.get(name, OTHER_SPREAD) * max(LEAST_SPREAD, 1 / math.sqrt(len(values)))
@@ -209,10 +209,10 @@ class _Fit:
             low, high = min(low, before.low), max(high, before.high)
         self._found[name] = Range(low, likely, high)
 
-    def _by_origin(self, told: list[float | None]) -> list[float]:
+    def _by_origin(self, measured: list[float | None]) -> list[float]:
         """Return one value for each user: the median of theirs."""
         origins: dict[str, list[float]] = {}
-        for sample, value in zip(self._samples, told, strict=True):
+        for sample, value in zip(self._samples, measured, strict=True):
             if value is not None:
                 origins.setdefault(sample.origin or sample.id, []).append(value)
         return [median(values) for values in origins.values()]
@@ -241,14 +241,14 @@ def _prompts_of(sample: Sample) -> list[tuple[Replay, float, float, int, float |
 
 def _text_of(sample: Sample, found: Calibration) -> float | None:
     """Return the tokens of a rough token, from prompts with a fixed part and a long conversation; None without."""
-    told = []
+    ratios = []
     for replay, calls, context, tokens, fixed in _prompts_of(sample):
         family = found[family_part(replay.model)].likely
         tells_text = family_of(replay.model) != "claude"  # Claude's prompts are used for its tokenizer instead
         if fixed is not None and tells_text and context > CONTEXT_THAT_TELLS * tokens:
-            told.append((tokens / family - _plain(fixed, replay, sample, family) * calls) / context)
-    told = [value for value in told if value > 0]
-    return median(told) if told else None
+            ratios.append((tokens / family - _plain(fixed, replay, sample, family) * calls) / context)
+    ratios = [value for value in ratios if value > 0]
+    return median(ratios) if ratios else None
 
 
 def _plain(fixed: float, replay: Replay, sample: Sample, family: float) -> float:
@@ -258,33 +258,33 @@ def _plain(fixed: float, replay: Replay, sample: Sample, family: float) -> float
 
 def _claude_of(sample: Sample, found: Calibration) -> float | None:
     """Return how many tokens Claude counts for one of GPT's; None unless the CLI counted the fixed part as GPT does."""
-    told = [
+    ratios = [
         tokens / (fixed * calls + found[TEXT].likely * context)
         for replay, calls, context, tokens, fixed in _prompts_of(sample)
         if family_of(replay.model) == "claude" and fixed is not None and sample.counted
     ]
-    return median(told) if told else None
+    return median(ratios) if ratios else None
 
 
 def _fixed_of(sample: Sample, kind: Kind, found: Calibration) -> float | None:
     """Return the fixed part as the program counted it, else the size of prompts less that of the conversation."""
     if kind == "cli" and sample.counted:
         return median(sample.counted)
-    told = []
+    ratios = []
     for replay, calls, context, tokens, fixed in _prompts_of(sample):
         if replay.kind == kind:
             rest = tokens / found[family_part(replay.model)].likely - found[TEXT].likely * context
-            told.append(fixed / found[family_part(replay.model)].likely if fixed is not None else rest / calls)
-    told = [value for value in told if value > 0]
-    return median(told) if told else None
+            ratios.append(fixed / found[family_part(replay.model)].likely if fixed is not None else rest / calls)
+    ratios = [value for value in ratios if value > 0]
+    return median(ratios) if ratios else None
 
 
 def _written_of(sample: Sample, kind: Kind) -> float | None:
-    told = [([replay], output) for replay, output in sample.outputs]
+    outputs = [([replay], output) for replay, output in sample.outputs]
     if sample.output is not None:
-        told = [(sample.replays, sample.output)]
+        outputs = [(sample.replays, sample.output)]
     rates = []
-    for replays, output in told:
+    for replays, output in outputs:
         seen = sum(replay.written for replay in replays)
         hidden = output - FRAME_TOKENS * sum(replay.acting for replay in replays)
         if {replay.kind for replay in replays} == {kind} and seen > 0 and hidden > 0:

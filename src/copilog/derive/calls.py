@@ -16,9 +16,9 @@ AT_ONCE = timedelta(seconds=2)
 
 def is_side_call(usage: Usage) -> bool:
     """Return whether a call was not made by the main agent: by a sub-agent, a helper, or to compact the history."""
-    told = usage.extra or {}
-    by_other = usage.parent_call_id or told.get("agent_id") or told.get("parent_tool_call_id")
-    return bool(by_other) or told.get("initiator") == "compaction" or helper_of(usage) is not None
+    details = usage.extra or {}
+    by_other = usage.parent_call_id or details.get("agent_id") or details.get("parent_tool_call_id")
+    return bool(by_other) or details.get("initiator") == "compaction" or helper_of(usage) is not None
 
 
 def turns_by_number(turns: list[Turn]) -> dict[int, int]:

@@ -63,17 +63,17 @@ def exit_code_in(text: str) -> int | None:
 
 def forget_repeated(calls: Iterable[ToolCall]) -> None:
     """Keep the exit code of a command only at the first call that names it, if its shell is read again."""
-    told: set[str] = set()  # shells whose last command has ended in an earlier call
+    ended: set[str] = set()  # shells whose last command has ended in an earlier call
     for call in calls:
         key = key_of(call)
         if key not in SHELLS or (shell := shell_of(call)) is None:
             continue
         if key not in SHELL_READERS:
-            told.discard(shell)
-        elif shell in told:
+            ended.discard(shell)
+        elif shell in ended:
             call.concluded_exit_code = None
         if call.concluded_exit_code is not None:
-            told.add(shell)
+            ended.add(shell)
 
 
 def shell_of(call: ToolCall) -> str | None:

@@ -65,10 +65,10 @@ def file_touches(conversation: Conversation) -> list[FileTouch]:
                 found += _of_result(part, position, message.turn, calls.get(part.call_id))
             elif type(part) is Attachment and part.place is not None and part.is_sent:
                 found += _of_attachment(part, position, message.turn)
-    told = {(touch.turn, touch.path) for touch in found if touch.action in CHANGES}
+    changed = {(touch.turn, touch.path) for touch in found if touch.action in CHANGES}
     for change in total_changes(conversation.file_changes):
         path = change.path or change.uri
-        if (change.turn, path) not in told:
+        if (change.turn, path) not in changed:
             found.append(FileTouch(None, change.turn, None, path, _MADE[change.action], None))
     return list(dict.fromkeys(found))
 
@@ -87,7 +87,7 @@ def _of_call(call: ToolCall, position: int, turn: int | None, edited: Any) -> It
     outcome = outcome_of(call).kind
     for edit in call.edits:
         yield FileTouch(position, turn, call.id, edit.path, _MADE[edit.action], call.name, outcome=outcome)
-    told = [*edited, *(edit.path for edit in call.edits)]
+    recorded = [*edited, *(edit.path for edit in call.edits)]
     key = key_of(call)
     if key in SHELLS:
         return
@@ -96,7 +96,7 @@ def _of_call(call: ToolCall, position: int, turn: int | None, edited: Any) -> It
     if key in WRITING_TOOLS:
         action = _COMMANDS.get(command or "", "created" if key in ("createfile", "create") else "edited")
     for path in paths_in_arguments(call.arguments):
-        if not is_among(path, told):
+        if not is_among(path, recorded):
             yield FileTouch(position, turn, call.id, path, action, call.name, first, last, outcome)
 
 

@@ -67,8 +67,8 @@ def notes_of(part: AnyPart) -> list[Note]:
             Note(GIVEN, part.given if isinstance(part.given, str) else msgspec.json.encode(part.given).decode())
         )
     elif isinstance(part, Compaction):
-        told = (("title", part.title), ("instructions", part.instructions))
-        notes += [Note(label, text) for label, text in told if text]
+        labelled = (("title", part.title), ("instructions", part.instructions))
+        notes += [Note(label, text) for label, text in labelled if text]
     return notes
 
 
@@ -106,8 +106,8 @@ def notes_of_turn(turn: Turn, conversation: Conversation) -> list[Note]:
     Also texts before code blocks that the answer itself lacks.
     """
     passed_on = turn.error.passed_on if turn.error is not None else None
-    told = (("reason to vote down", turn.reason_without_vote), (ARGUMENTS, passed_on))
-    notes = [Note(label, text) for label, text in told if text]
+    labelled = (("reason to vote down", turn.reason_without_vote), (ARGUMENTS, passed_on))
+    notes = [Note(label, text) for label, text in labelled if text]
     recorded = dict.fromkeys(block.before.strip() for block in turn.code_blocks if block.before)
     if not recorded:
         return notes

@@ -122,9 +122,9 @@ def reports_edit_of(path: str, text: str) -> bool:
     """Return whether a result reports that this file was edited, where other edits of the call failed."""
     lines = [line for line in text.split("\n") if not line.startswith(EDIT_FAILURES) and not _NOT_ALLOWED.match(line)]
     first = next((number for number, line in enumerate(lines) if line.rstrip().endswith(EDITED_FILES)), len(lines))
-    told = [*(line for line in lines[:first] if any(word in line for word in EDIT_SUCCESS)), *lines[first:]]
+    relevant = [*(line for line in lines[:first] if any(word in line for word in EDIT_SUCCESS)), *lines[first:]]
     whole_name = re.compile(rf"(?<![\w.-]){re.escape(path)}(?![\w/\\-]|\.\w)")  # not a part of a longer one
-    return any(whole_name.search(line) for line in told)
+    return any(whole_name.search(line) for line in relevant)
 
 
 def is_suspect(text: str) -> bool:

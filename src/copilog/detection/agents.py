@@ -40,8 +40,8 @@ def _from_prompt(text: str, known: DefinitionIndex) -> CustomAgent | None:
     if match is None:
         return CustomAgent(instructions=body, evidence=tag) if body else None
     definition, is_same = match
-    told = "the text of" if is_same else "holding the text of"
-    return _agent(definition.name, body, f"{tag}, {told} {definition.path}", definition)
+    relation = "the text of" if is_same else "holding the text of"
+    return _agent(definition.name, body, f"{tag}, {relation} {definition.path}", definition)
 
 
 def _named(name: str, instructions: str | None, evidence: str, known: DefinitionIndex) -> CustomAgent | None:

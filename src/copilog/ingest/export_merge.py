@@ -55,7 +55,7 @@ def _is_import(part: Conversation, whole: Conversation) -> bool:
 
 def with_doubts(conversation: Conversation, doubts: Iterable[Relation]) -> Conversation:
     """Set what a conversation may be the same as, besides its own such relations, and return it."""
-    told = {doubt.other_id: doubt for doubt in doubts}
-    told |= {relation.other_id: relation for relation in conversation.relations if relation.kind == DOUBT}
-    conversation.relations = [*without_doubts(conversation), *(told[name] for name in sorted(told))]
+    by_other = {doubt.other_id: doubt for doubt in doubts}
+    by_other |= {relation.other_id: relation for relation in conversation.relations if relation.kind == DOUBT}
+    conversation.relations = [*without_doubts(conversation), *(by_other[name] for name in sorted(by_other))]
     return conversation

@@ -127,11 +127,11 @@ class Accounts:
             for turn in talk.turns.values()
             for usage in telling([usage for usage in turn.usage if count_of(usage, "credits") is not None])
         ]
-        told = [of_turns]
+        candidates = [of_turns]
         for account in self.calls:
             rows = (*account.rows, *account.compactions)
-            told += [[(slot, usage) for slot, usage in rows if count_of(usage, "credits") is not None]]
-        return max(told, key=lambda rows: sum(usage.credits or 0 for _, usage in rows))
+            candidates += [[(slot, usage) for slot, usage in rows if count_of(usage, "credits") is not None]]
+        return max(candidates, key=lambda rows: sum(usage.credits or 0 for _, usage in rows))
 
 
 # --- the accounts ---------------------------------------------------------------------------------------------------
@@ -180,9 +180,9 @@ def _accounts_of_calls(conversation: Conversation, talk: MessageCounts, logged: 
             slot = talk.slot(turns.of(usage), caller_of(usage))
             has_compacted = is_compaction(usage) or (usage.input, usage.output) in known
             (compactions if has_compacted else rows).append((slot, usage))
-        told = [usage for _, usage in rows]
-        has_input = any(usage.input is not None for usage in told)
-        made.append(Account("calls", rows, has_input, output_of(told), compactions))
+        counted = [usage for _, usage in rows]
+        has_input = any(usage.input is not None for usage in counted)
+        made.append(Account("calls", rows, has_input, output_of(counted), compactions))
     return made
 
 

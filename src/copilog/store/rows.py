@@ -9,8 +9,6 @@ from typing import Literal
 
 import msgspec
 
-Billing = Literal["requests", "credits"]  # the systems: premium requests, AI credits
-
 
 class Row(msgspec.Struct, gc=False):
     """A row of one conversation. Its fields are columns of the table, with the key of the table first."""
@@ -180,6 +178,9 @@ class TraceRow(Row):
     role: str | None
     place: str | None
     marks: str | None
+
+
+Billing = Literal["requests", "credits"]  # the systems: premium requests, AI credits
 
 
 class SpendRow(Row):

@@ -153,10 +153,10 @@ def bill_of(whole: list[Usage], name: str) -> Bill | None:
     return Bill(source, total, runs, killed, has_cut_off)
 
 
-def beyond(by_model: ByModel, told: Iterable[Usage], surplus: float = 0) -> tuple[ByModel, float]:
+def beyond(by_model: ByModel, recorded: Iterable[Usage], surplus: float = 0) -> tuple[ByModel, float]:
     """Return by how much a run's bill exceeds the credits of its calls, and by how much these exceed the bill."""
     left = dict(by_model)
-    for usage in told:
+    for usage in recorded:
         model = usage.model if usage.model in left else None
         left[model] = left.get(model, 0) - (usage.credits or 0)
     whole = sum(left.values()) - surplus

@@ -92,11 +92,11 @@ def _short(given: Arguments, shells: list[Shell]) -> str:
 def _remarks(call: ToolCall, results: list[Result]) -> list[str]:
     is_mcp = call.origin == "mcp"
     reason = clean_line(outcome_of(call).reason or "", 300)
-    is_told = any(reason in clean_line(text) for result in results for text in (result.text, result.display))
+    is_shown = any(reason in clean_line(text) for result in results for text in (result.text, result.display))
     words = [
         *outcome_text(call),
         approval_text(call.approval),
-        reason if not is_told and reason not in approval_text(call.approval) else "",
+        reason if not is_shown and reason not in approval_text(call.approval) else "",
         f"MCP server {clean_line(call.server or '', 60)}".strip() if is_mcp else clean_line(call.server or "", 60),
         "hidden in VS Code" if call.is_hidden else "",
     ]

@@ -427,9 +427,9 @@ def changes_of(turn: int, numbers: list[int], stage: BuildState) -> Iterator[Edi
     messages = stage.conversation.messages
     parts = [part for number in numbers for part in messages[number].parts if isinstance(part, FileEdit)]
     edited = {uri for part in parts for uri in (part.uri, part.new_uri)}
-    told = {part.uri for part in parts if part.diff}
+    with_diff = {part.uri for part in parts if part.diff}
     for change in changes_in(stage.conversation, {turn}):
-        if change.uri not in told and (change.uri not in edited or change.added or change.removed):
+        if change.uri not in with_diff and (change.uri not in edited or change.added or change.removed):
             yield change_block(change, stage, is_open=change.uri not in edited)
 
 

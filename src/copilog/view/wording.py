@@ -261,22 +261,22 @@ def outcome_text(call: ToolCall) -> list[str]:
     if call.status == "prepared" and outcome.kind == "unknown":
         words = "prepared"
     code = exit_code_of(call)
-    told = [words, f"exit code {code}" if code else ""]
+    facts = [words, f"exit code {code}" if code else ""]
     if outcome.against:
-        told.append(f"recorded to the contrary: {clean_line(', '.join(outcome.against), 200)}")
-    return [word for word in told if word]
+        facts.append(f"recorded to the contrary: {clean_line(', '.join(outcome.against), 200)}")
+    return [word for word in facts if word]
 
 
 def outcome_details(call: ToolCall) -> list[str]:
     """Return the evidence for a call's outcome, and who approved the call if approval was not needed."""
     outcome = outcome_of(call)
-    told = [
+    facts = [
         f"evidence: {clean_line(', '.join(outcome.evidence), 200)}" if outcome.evidence else "",
         approval_words(call.approval.kind, call.approval.detail)
         if call.approval is not None and call.approval.kind == "not-needed"
         else "",
     ]
-    return [word for word in told if word]
+    return [word for word in facts if word]
 
 
 def approval_text(approval: Approval | None) -> str:

@@ -369,9 +369,9 @@ class Drawer:
             is_loud = aside.is_serious or aside.look in ("warning", "undone", "compaction")
             style = "yellow" if is_loud else "dim"
             said = Text(SIGNS.get(aside.look, "· "), style)
-            told = ": ".join(word for word in (title, words) if word)
+            label = ": ".join(word for word in (title, words) if word)
             named = style if aside.look in ("undone", "warning") else "dim"
-            yield Piece(said.append_text(joined([Text(told, named), *aside.facts])), level, hangs=True)
+            yield Piece(said.append_text(joined([Text(label, named), *aside.facts])), level, hangs=True)
         if aside.text and self._full and aside.look != "tree":
             yield Piece(folded(clean(aside.text), None, "dim"), level + 1)
         yield from self.notes(aside.notes, level + 1)

@@ -98,13 +98,13 @@ def cut(text: str, columns: int) -> str:
 def node_description(node: Node) -> str:
     """Return a description of a node, in one line."""
     word = COUNTED[node.kind]
-    told = [NAMES_OF_KINDS[node.kind]]
-    told.append(f"{node.count:,} {word if node.count == 1 else word + 's'}" if node.is_used else "never used")
+    facts = [NAMES_OF_KINDS[node.kind]]
+    facts.append(f"{node.count:,} {word if node.count == 1 else word + 's'}" if node.is_used else "never used")
     if node.is_defined is False:
-        told.append("defined nowhere")
+        facts.append("defined nowhere")
     if node.path:
-        told.append(plain(node.path))
-    return f"{plain(node.name)}: {', '.join(told)}"
+        facts.append(plain(node.path))
+    return f"{plain(node.name)}: {', '.join(facts)}"
 
 
 def edge_description(edge: Edge, names: dict[str, str]) -> str:

@@ -196,8 +196,8 @@ def _evidence_of_edits(edits: list[Edit]) -> list[Evidence]:
         by_turn.setdefault(edit.turn, []).append(edit)
     found: list[Evidence] = []
     for turn, made in list(by_turn.items())[:MOST_TURNS]:
-        told = without_repeated_edits(made)
-        lines = line_counts_text(_lines(told))
+        distinct = without_repeated_edits(made)
+        lines = line_counts_text(_lines(distinct))
         against = [item.text for item in about_edit(made[0]) if item.strength != "strong"]
         text = ", ".join([f"{_WORDS[made[0].action]} the file", *filter(None, [lines]), *against])
         found.append(

@@ -50,8 +50,8 @@ def edits_in(conversation: Conversation, matcher: FileMatcher) -> list[Edit]:
     """Return the changes of files that a conversation made: by its answers in order, then by its editing history."""
     reader = _Reader(conversation, matcher)
     edits = list(reader.edits())
-    told = {edit.file for edit in edits}
-    return [*edits, *(edit for edit in reader.edits_by_states() if edit.file not in told)]
+    recorded = {edit.file for edit in edits}
+    return [*edits, *(edit for edit in reader.edits_by_states() if edit.file not in recorded)]
 
 
 class _Reader:

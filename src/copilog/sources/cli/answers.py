@@ -203,8 +203,8 @@ def _cited_in(spans: object) -> list[str]:
 def _read_server_tools(data: Json, message: Message) -> None:
     """Add the calls of the provider's own tools, such as a web search: no event records them."""
     tools = data["serverTools"]
-    told = [strings_at(tools, key) for key in ("items", "rawContentBlocks")] if isinstance(tools, dict) else []
-    if text := "\n".join(filter(None, told)):
+    texts = [strings_at(tools, key) for key in ("items", "rawContentBlocks")] if isinstance(tools, dict) else []
+    if text := "\n".join(filter(None, texts)):
         message.parts.append(Notice(topic="server-tools", text=text))
 
 

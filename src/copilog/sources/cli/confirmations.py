@@ -110,9 +110,9 @@ def end_hook(hook: Hook, event: Event, started_at: datetime | None) -> None:
     error = data.get("error")
     if isinstance(error, dict) and hook.message is None:
         hook.message = _text_in(error, ("message",))
-    for told in (said, error):
-        if isinstance(told, dict):
-            hook.notes = hook.notes | notes_in(told, hook.reason, hook.message)
+    for record in (said, error):
+        if isinstance(record, dict):
+            hook.notes = hook.notes | notes_in(record, hook.reason, hook.message)
     if not hook.type:
         hook.type = take_str(data, "hookType") or ""
     elif data.get("hookType") == hook.type:

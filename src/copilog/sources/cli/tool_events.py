@@ -365,8 +365,8 @@ def _content_item(block: Json, assets: Assets) -> ResultItem:
         put_back(block, "resource", inner)
     else:
         keys = ("text", "title", "description") if kind == "resource_link" else ("text",)
-        told = [take_str(block, key) for key in keys]
-        item = ResultItem(mime_type=take_str(block, "mimeType"), text="\n".join(filter(None, told)) or None)
+        lines = [take_str(block, key) for key in keys]
+        item = ResultItem(mime_type=take_str(block, "mimeType"), text="\n".join(filter(None, lines)) or None)
         item.data = bytes_from_base64(block, "data") or assets.take(block)
         item.place = _location_in_block(block, "uri")
     item.extra = rest(block)
@@ -391,8 +391,8 @@ def end_terminal(call: Call | None, outcome: Outcome) -> None:
     terminal, result = call.terminal if call is not None else None, outcome.result
     if terminal is not None:
         terminal.output = outcome.detail if outcome.detail is not None else result.text
-    told = result.text if terminal is None else terminal.output or ""
-    more = _texts_of_shells(outcome.exits, told, are_moved=terminal is not None)
+    output = result.text if terminal is None else terminal.output or ""
+    more = _texts_of_shells(outcome.exits, output, are_moved=terminal is not None)
     if terminal is None:
         result.items += [ResultItem(text=text) for text in more]
     elif more:
@@ -411,14 +411,14 @@ def end_terminal(call: Call | None, outcome: Outcome) -> None:
         result.extra = {**(result.extra or {}), "shells": left}
 
 
-def _texts_of_shells(shells: list[Json], told: str, *, are_moved: bool) -> list[str]:
+def _texts_of_shells(shells: list[Json], output: str, *, are_moved: bool) -> list[str]:
     """Return the texts of blocks of shells that neither the output nor another block has; take them out if moved."""
     found: list[str] = []
     for block in shells:
         for key in ("text", "outputPreview"):
             text = block.get(key)
             if isinstance(text, str):
-                if not any(text.strip() in other for other in (told, *found)):
+                if not any(text.strip() in other for other in (output, *found)):
                     found.append(text)
                 if are_moved:
                     del block[key]

@@ -221,19 +221,19 @@ def _mark_as_helpers(conversation: Conversation, requests: list[Request]) -> Non
     """Mark a conversation that has nothing but requests of helpers, with the times and names of these."""
     conversation.marks.append(HELPERS_ONLY)
     _set_times(conversation, [(request.started_at, request.ended_at) for request in requests])
-    told = [text for request in requests for text in (request.id, request.name.full, request.text)]
+    ids = [text for request in requests for text in (request.id, request.name.full, request.text)]
     said = [document.text for document in conversation.documents]
-    conversation.id = f"replay:{_hash(text or '' for text in [*told, *said])}"
+    conversation.id = f"replay:{_hash(text or '' for text in [*ids, *said])}"
 
 
 def _content_hash(conversation: Conversation) -> str:
     """Return a hash of the messages: the same in every copy of the export."""
-    told: list[str] = []
+    texts: list[str] = []
     for message in conversation.messages:
         if message.role in ("user", "assistant"):
             calls = [part.id for part in message.parts if isinstance(part, ToolCall)]
-            told += [message.role, message.id or "", prose_of(message.parts), *calls]
-    return _hash(told)
+            texts += [message.role, message.id or "", prose_of(message.parts), *calls]
+    return _hash(texts)
 
 
 def _hash(texts: Iterable[str]) -> str:

@@ -202,7 +202,7 @@ def _rounds(run: Run, call_id: str | None) -> list[Round]:
 
 def _remaining_fields(request: Request) -> Json:
     """Return the fields of a request that a round lacks."""
-    told: Json = {
+    details: Json = {
         "name": request.name.full,
         "retry": request.name.retry,
         "outcome": request.outcome,
@@ -215,7 +215,7 @@ def _remaining_fields(request: Request) -> Json:
         "request_id": request.service_id,
         "server_request_id": request.server_id,
     }
-    return _without_none(told)
+    return _without_none(details)
 
 
 def _without_none(values: Json) -> Json:
@@ -305,7 +305,7 @@ def _extra(draft: Draft, servers: Servers) -> Json:
         {"name": name, "server": server} if (server := servers.of_tool(name)) else {"name": name} for name in names
     ]
     extra: Json = {
-        "groups": [told for group in draft.groups if (told := _without_none({"prompt": group.label, **group.extra}))],
+        "groups": [named for group in draft.groups if (named := _without_none({"prompt": group.label, **group.extra}))],
         "tools": tools,
         "request_ids": _unique([request.service_id for request in requests]),
         "server_request_ids": _unique([request.server_id for request in requests]),

@@ -241,9 +241,9 @@ def conversation_from(native_id: str, lines: list[Line], source: str) -> Convers
         made.turns = [Turn(index=0, pointer=pointer_of(lines[0].place))]
     if any(line.metadata.get(flag) is True for line in lines for flag in ("truncated", "incomplete")):
         made.marks.append("damaged")
-    told = _insert_subagents(made, subagents)
-    if told:
-        kept["subagents"] = told
+    inserted = _insert_subagents(made, subagents)
+    if inserted:
+        kept["subagents"] = inserted
     times = [moment for line in lines if (moment := timestamp_from(line.metadata.get("timestamp"))) is not None]
     made.updated_at = max(times, default=None)
     made.extra = {KEPT: kept} if kept else None
@@ -297,26 +297,26 @@ def _set_mode_and_model(turn: Turn, messages: list[Message]) -> None:
 def _insert_subagents(made: Conversation, lines: list[Line]) -> Json:
     """Put the messages of sub-agents after the calls that started them, else at the end. Return their other fields."""
     waiting = {line.place.conversation_id.rpartition(SUBAGENT)[2]: line for line in lines}
-    told: Json = {}
+    inserted: Json = {}
     spoken = deque(made.messages)
     made.messages = []
     while spoken or waiting:
         if not spoken:
             caller = next(iter(waiting))
-            spoken.extend(_subagent_messages(waiting.pop(caller), caller, _turn_of(made, caller), told))
+            spoken.extend(_subagent_messages(waiting.pop(caller), caller, _turn_of(made, caller), inserted))
             continue
         message = spoken.popleft()
         made.messages.append(message)
         for call in reversed([part for part in message.parts if isinstance(part, ToolCall)]):
             name = next((name for name in (*call.native_ids, call.id) if name in waiting), None)
             if name is not None:
-                caller = call.id if call.id not in told else name
-                spoken.extendleft(reversed(_subagent_messages(waiting.pop(name), caller, message.turn, told)))
-    return told
+                caller = call.id if call.id not in inserted else name
+                spoken.extendleft(reversed(_subagent_messages(waiting.pop(name), caller, message.turn, inserted)))
+    return inserted
 
 
-def _subagent_messages(line: Line, caller: str, turn: int | None, told: Json) -> list[Message]:
-    told[caller] = line.fields
+def _subagent_messages(line: Line, caller: str, turn: int | None, inserted: Json) -> list[Message]:
+    inserted[caller] = line.fields
     for message in line.messages:
         message.parent_call_id, message.turn = caller, turn
     return line.messages

@@ -151,16 +151,16 @@ def _edited_files(request: Json) -> list[EditedFileEvent]:
     if not isinstance(items, list):
         return []
     made: list[EditedFileEvent] = []
-    is_told = True
+    is_complete = True
     for item in items:
         kind = item.get("eventKind") if isinstance(item, dict) else None
         action = EDIT_ACTIONS.get(kind) if isinstance(kind, int) else None
         if action is None:
-            is_told = False
+            is_complete = False
             continue
         fields = dict(item)
         made.append(EditedFileEvent(uri=take_uri(fields, "uri"), action=action))
-        is_told = is_told and fields.keys() == {"eventKind"}
-    if is_told:
+        is_complete = is_complete and fields.keys() == {"eventKind"}
+    if is_complete:
         del request["editedFileEvents"]
     return made

@@ -94,14 +94,14 @@ def take_places(obj: Json, key: str) -> list[Place]:
     if not isinstance(values, list):
         return []
     places: list[Place] = []
-    is_told = True
+    is_complete = True
     for value in values:
         holder = {"place": value}
         place = take_location(holder, "place")
         if place is not None:
             places.append(place)
-        is_told = is_told and not holder
-    if is_told:
+        is_complete = is_complete and not holder
+    if is_complete:
         del obj[key]
     return places
 

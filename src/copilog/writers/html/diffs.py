@@ -78,9 +78,9 @@ def _file_html(
     counts: Lines,
 ) -> Markup:
     added, removed = counts
-    told = [Markup('<span class="more">+{}</span>').format(added)] if added is not None else []
-    told += [Markup('<span class="less">−{}</span>').format(removed)] if removed is not None else []
-    count = Markup(' <span class="diff-count">{}</span>').format(Markup(" ").join(told)) if told else ""
+    marks = [Markup('<span class="more">+{}</span>').format(added)] if added is not None else []
+    marks += [Markup('<span class="less">−{}</span>').format(removed)] if removed is not None else []
+    count = Markup(' <span class="diff-count">{}</span>').format(Markup(" ").join(marks)) if marks else ""
     head = Markup('<div class="diff-head"><span class="diff-name">{}</span>{}</div>').format(
         file.name or "changes", count
     )

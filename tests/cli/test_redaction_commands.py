@@ -174,8 +174,8 @@ def test_answers_to_agents_are_redacted() -> None:
 
     found = anyio.run(lambda: ask("search", query="work"))
     marked = anyio.run(lambda: ask("search", query="ghp"))
-    window = anyio.run(lambda: ask("read_conversation", id="11111111-aaaa"))
-    listed = anyio.run(lambda: ask("list_conversations"))
+    window = anyio.run(lambda: ask("read", id="11111111-aaaa"))
+    listed = anyio.run(lambda: ask("search"))
 
     for text in (found, marked, window, listed):
         assert TOKEN[4:14] not in text

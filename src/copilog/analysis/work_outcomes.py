@@ -133,17 +133,18 @@ def work(chosen: Chosen, *, limit: int | None = 20) -> WorkSection:
         **edits,
         **turns,
         top_files=top_files,
-        important_files=[
-            TouchedFileRow(**row)
-            for row in IMPORTANT_FILES.sums(
-                chosen, order="conversations DESC, changes DESC, touches DESC, 1", limit=limit
-            )
-        ],
+        important_files=important_files(chosen, limit=limit),
         languages=languages,
         vote_reasons=_counts(chosen, VOTE_REASONS)[:limit],
         errors=_counts(chosen, ERRORS)[:limit],
         references=references(chosen, limit=limit),
     )
+
+
+def important_files(chosen: Chosen, *, limit: int | None = 20) -> list[TouchedFileRow]:
+    """Return the files that most conversations worked with."""
+    rows = IMPORTANT_FILES.sums(chosen, order="conversations DESC, changes DESC, touches DESC, 1", limit=limit)
+    return [TouchedFileRow(**row) for row in rows]
 
 
 def _edits(chosen: Chosen, limit: int | None) -> tuple[dict[str, Any], list[FileRow], list[LanguageRow]]:

@@ -21,6 +21,7 @@ from copilog.model.conversation import (
     Turn,
     Workspace,
 )
+from copilog.model.numbering import OfTurn, turn_number
 from copilog.model.parts import (
     UNASKED,
     UNFINISHED,
@@ -136,6 +137,7 @@ __all__ = [
     "Mode",
     "Model",
     "Notice",
+    "OfTurn",
     "Outcome",
     "OutcomeKind",
     "Part",
@@ -189,5 +191,6 @@ __all__ = [
     "read_traces",
     "results_by_call",
     "title_of",
+    "turn_number",
     "unnamed_files",
 ]

@@ -14,23 +14,26 @@ from typing import Any
 
 import msgspec
 
+from copilog.model import OfTurn
 from copilog.store import frames, plans
 from copilog.store.conditions import Conditions, functions_in
 from copilog.store.conversation_ranks import best_rows
 from copilog.store.indexing import has_pending
 from copilog.store.plans import WEIGHTS, Found, Order, Plan
-from copilog.store.query import And, Query, QueryError, Text, regex_fault
+from copilog.store.query import And, Field, Node, Not, Query, QueryError, Text, regex_fault
+from copilog.store.query_fields import PERIOD
 from copilog.store.reading import Meant, Reading, meaning_of, texts_in
 from copilog.store.schema import MESSAGE_BITS
-from copilog.store.selection import TOUCHED
+from copilog.store.selection import NAME_FIELDS, TOUCHED, Selection
 from copilog.store.snippets import Matcher, matchers_for, snippet_of
+from copilog.store.times import text_of
 from copilog.store.widening import NOT_WIDENED, Widened, widened
 
 BY_WEIGHT = tuple(sorted(WEIGHTS, key=lambda column: -WEIGHTS[column]))
 FIELD_NAMES = {"paths": "path"}
 
 
-class Hit(msgspec.Struct, kw_only=True):
+class Hit(OfTurn, kw_only=True):
     """A matching message or title. `highlights` are ranges in the snippet."""
 
     id: str  # "<conversation>#<position>", stable while the conversation is unchanged
@@ -39,7 +42,6 @@ class Hit(msgspec.Struct, kw_only=True):
     workspace: str | None
     updated_at: str | None
     position: int
-    turn: int | None  # index of the turn
     role: str
     field: str  # user, answer, ...: the column of the snippet
     snippet: str
@@ -148,6 +150,29 @@ def search(
             *(["some conversations are not in the index yet; `copilog scan` adds them"] if is_behind else []),
         ],
     )
+
+
+def search_in(
+    connection: sqlite3.Connection, selection: Selection, query: str, *, reading: Reading | None = None, **options: Any
+) -> SearchResult:
+    """Find messages, with the fields of a selection as if they were in the query, whatever its reading."""
+    meant = meaning_of(connection, query, reading, selection.zone)
+    fields = list(_fields_of(selection))
+    if fields:
+        meant = meant.with_root(And((meant.query.root, *fields)))
+    return search(connection, meant, utc=selection.utc, **options)
+
+
+def _fields_of(selection: Selection) -> Iterator[Node]:
+    for name in NAME_FIELDS:
+        if (value := getattr(selection, name)) is not None:
+            yield Field(name, value)
+    for name, field in (("starred", "is"), ("gone", "is"), ("error", "has"), ("edit", "has")):
+        if (is_so := getattr(selection, name)) is not None:
+            yield Field(field, name) if is_so else Not(Field(field, name))
+    if selection.since is not None or selection.until is not None:
+        since, until = (text_of(day) if day is not None else "" for day in (selection.since, selection.until))
+        yield Field(PERIOD, f"{since}/{until}")
 
 
 def conversations_with(connection: sqlite3.Connection, query: str | Query | Meant) -> list[int]:

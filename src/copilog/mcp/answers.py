@@ -240,7 +240,9 @@ class TouchedFile(Item):
     changes: int
 
     def line(self) -> str:
-        return f"{cut(self.path, 200)} ({counted(self.conversations, 'conversation')}, {counted(self.changes, 'change')})"
+        return (
+            f"{cut(self.path, 200)} ({counted(self.conversations, 'conversation')}, {counted(self.changes, 'change')})"
+        )
 
 
 class FilesAnswer(Listing):
@@ -321,4 +323,6 @@ class UsageAnswer(Listing):
             None if self.credits is None else f"{self.credits:g} credits",
         )
         partial = "; records are incomplete" if self.is_partial else ""
-        return f"{counted(self.conversations, 'conversation')}: {costs or 'no recorded cost'}{partial}. Tokens by model:"
+        return (
+            f"{counted(self.conversations, 'conversation')}: {costs or 'no recorded cost'}{partial}. Tokens by model:"
+        )

@@ -25,6 +25,7 @@ MOST_TOUCHES = 5
 MOST_EVIDENCE = 4
 MOST_LINES = 12  # of a prompt or an excerpt
 LONGEST_LINE = 300
+FILES_INSTEAD = 'Call files(path="{}") for conversations that changed the file, or search for its text.'
 SEARCH_INSTEAD = "Call search with words of its message, or files with a path that it changed."
 
 Clean = Callable[[str], str]
@@ -44,7 +45,9 @@ def why_line(archive: Archive, line: str, repository: str | None) -> ReasonsAnsw
     return ReasonsAnswer(
         subject=one_line(f"{reasons.path}:{reasons.line}"),
         lines=list(_lines(reasons, clean)),
-        next_calls=[f'Call files(path="{one_line(name)}") for conversations that changed the file, or search for its text.']
+        next_calls=[
+            f'Call files(path="{one_line(name)}") for conversations that changed the file, or search for its text.'
+        ]
         if found is None
         else [_read(found, reasons.number)],
         remarks=reasons.notes,

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from copilog.model import OfTurn
+from copilog.model import OfTurn, turn_number
 from copilog.store import frames, plans
 from copilog.store.conditions import Conditions, functions_in
 from copilog.store.conversation_ranks import best_rows
@@ -286,4 +286,4 @@ def _open_command(conversation: str, turn: int | None, superseded: str | None) -
     command = f"copilog show {shlex.quote(conversation)}"
     if turn is None:
         return command
-    return f"{command} --turn {turn + 1}" + (" --superseded" if superseded else "")
+    return f"{command} --turn {turn_number(turn)}" + (" --superseded" if superseded else "")

@@ -15,31 +15,29 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Literal
 
-import msgspec
+from copilog.model import OfTurn
 
 Strength = Literal["strong", "medium", "weak"]
 STRENGTHS: tuple[Strength, ...] = ("weak", "medium", "strong")  # ascending
 
 
-class Evidence(msgspec.Struct, kw_only=True):
+class Evidence(OfTurn, kw_only=True):
     """One piece of evidence for or against a conversation."""
 
     kind: str  # edit, snapshot, tool-call, mention, place, text, time, fate, reference, commit, head
     text: str  # a short description
     strength: Strength  # the most that it allows
-    turn: int | None = None  # from 0, as in the model
     at: str | None = None
 
 
-class Origin(msgspec.Struct, kw_only=True):
-    """A conversation, as it is shown as the origin of something."""
+class Origin(OfTurn, kw_only=True):
+    """A conversation, as it is shown as the origin of something; the turn is where to look first."""
 
     conversation: str  # its id
     title: str
     source: str
     workspace: str | None = None
     at: str | None = None  # the time of its last activity
-    turn: int | None = None  # where to look first
     strength: Strength
     evidence: list[Evidence] = []
 

@@ -81,7 +81,7 @@ def test_secrets_as_json_has_every_field_and_no_secret() -> None:
     assert TOKEN not in ended.out
     assert token["conversation"].endswith("11111111-aaaa")
     assert token["confidence"] == "certain"
-    assert (token["turn"], token["field"]) == (1, "Text.text")
+    assert (token["number"], token["field"]) == (1, "Text.text")
     assert token["places"] >= 3
     assert token["at"] is not None
     assert {"user", "email", "github-token"} <= {row["kind"] for row in rows}

@@ -21,7 +21,7 @@ from copilog.model.conversation import (
     Turn,
     Workspace,
 )
-from copilog.model.numbering import OfTurn, turn_number
+from copilog.model.numbering import turn_number
 from copilog.model.parts import (
     UNASKED,
     UNFINISHED,
@@ -137,7 +137,6 @@ __all__ = [
     "Mode",
     "Model",
     "Notice",
-    "OfTurn",
     "Outcome",
     "OutcomeKind",
     "Part",

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import overload
 
-import msgspec
-
 
 @overload
 def turn_number(index: int) -> int: ...
@@ -17,13 +15,3 @@ def turn_number(index: int | None) -> int | None: ...
 def turn_number(index: int | None) -> int | None:
     """Return the number of a turn from its index: 1 is the first one of the trunk, and the branches follow."""
     return None if index is None else index + 1
-
-
-class OfTurn(msgspec.Struct, kw_only=True):
-    """A result that belongs to a turn. Its number follows from its index."""
-
-    turn: int | None = None  # from 0; deprecated, until 0.3
-    number: int | None = None  # from 1
-
-    def __post_init__(self) -> None:
-        self.number = turn_number(self.turn)

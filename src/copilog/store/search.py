@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from copilog.model import OfTurn, turn_number
+from copilog.model import turn_number
 from copilog.store import frames, plans
 from copilog.store.conditions import Conditions, functions_in
 from copilog.store.conversation_ranks import best_rows
@@ -33,7 +33,7 @@ BY_WEIGHT = tuple(sorted(WEIGHTS, key=lambda column: -WEIGHTS[column]))
 FIELD_NAMES = {"paths": "path"}
 
 
-class Hit(OfTurn, kw_only=True):
+class Hit(msgspec.Struct, kw_only=True):
     """A matching message or title. `highlights` are ranges in the snippet."""
 
     id: str  # "<conversation>#<position>", stable while the conversation is unchanged
@@ -42,6 +42,8 @@ class Hit(OfTurn, kw_only=True):
     workspace: str | None
     updated_at: str | None
     position: int
+    turn: int | None  # from 0; deprecated, until 0.3
+    number: int | None = None  # of the turn, from 1
     role: str
     field: str  # user, answer, ...: the column of the snippet
     snippet: str
@@ -49,6 +51,9 @@ class Hit(OfTurn, kw_only=True):
     score: float
     superseded: str | None = None  # the reason why its turn no longer counts
     open: str  # the command that shows the message
+
+    def __post_init__(self) -> None:
+        self.number = turn_number(self.turn)
 
 
 class Group(msgspec.Struct, kw_only=True):

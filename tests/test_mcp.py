@@ -43,7 +43,6 @@ Found = TypeVar("Found")
 LOOKUP = "vscode:115d7669-fedf-4b5f-8567-9e11ee66c6cb"
 PULL_REQUEST = "cli:f26ccf15-115f-4271-85eb-d153989dbb2d"
 BYTES_PER_TOKEN_OF_JSON = 3.5  # a careful estimate: more tokens than tokenizers make of it
-BYTES_PER_TOKEN_OF_JSON = 3.5  # a careful estimate: more tokens than tokenizers make of it
 TOOLS = ["search", "read", "why", "commands", "files", "memories", "usage"]
 
 
@@ -94,14 +93,6 @@ def answer(archive: Path, tool: str, **arguments: Any) -> Json:
     result = called(archive, tool, **arguments)
     assert not result.is_error, text_of(result)
     return data_of(result)
-
-
-def text_answer(archive: Path, tool: str, **arguments: Any) -> str:
-    """Return an answer that is text only."""
-    result = called(archive, tool, **arguments)
-    assert not result.is_error, text_of(result)
-    assert result.structured_content is None
-    return text_of(result)
 
 
 def text_answer(archive: Path, tool: str, **arguments: Any) -> str:

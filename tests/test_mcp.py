@@ -18,7 +18,7 @@ import pytest
 
 from copilog import discover, read
 from copilog.errors import UsageError
-from copilog.model import Conversation, Message, Text, ToolCall, ToolResult, Turn
+from copilog.model import Conversation, Message, Terminal, Text, ToolCall, ToolResult, Turn
 from copilog.sample import home
 from copilog.store.archive import Archive
 from copilog.writers.mcp_text import tokens_of
@@ -260,6 +260,38 @@ def test_usage_of_a_conversation_counts_everything_once(archive: Path) -> None:
     ]
     assert (of_session["premium_requests"], of_session["credits"]) == (1, 0.3)
     assert (of_session["is_partial"], of_session["is_estimated"]) == (False, False)
+
+
+def test_the_text_of_usage_tells_estimates_from_records(archive: Path) -> None:
+    result = called(archive, "usage")
+    lines = [line for line in text_of(result).splitlines() if re.match(r"\d+\. ", line)]
+
+    for line, model in zip(lines, data_of(result)["models"], strict=True):
+        assert line.partition(". ")[2].startswith(model["model"])
+        assert (" recorded" in line) == ("input" in model or "output" in model)
+        assert (" estimated" in line) == ("estimated_input" in model or "estimated_output" in model)
+        assert f"{model['input']:,} in" in line if "input" in model else True
+
+
+def test_a_period_without_conversations_names_the_last_activity(archive: Path) -> None:
+    found = answer(archive, "search", since="2031-01-01")
+
+    assert (found["conversations"], found["total"]) == ([], 0)
+    assert any("was active 2026-05-04" in remark and "Call search" in remark for remark in found["remarks"])
+
+
+def test_commands_that_begin_with_the_text_come_before_scripts_that_contain_it(tmp_path: Path) -> None:
+    path = tmp_path / "archive.db"
+    parts: list[Any] = []
+    for number, line in enumerate(("make build", "python - <<'E'\nprint('build')\nE")):
+        parts += [ToolCall(id=f"c{number}", name="bash", arguments=json.dumps({"command": line}))]
+        parts += [Terminal(call_id=f"c{number}", command=line, exit_code=0)]
+    made = Conversation(id="vscode:build", source="vscode-session", turns=[Turn(index=0)],
+                        messages=[Message(role="assistant", turn=0, parts=parts)])  # fmt: skip
+    with Archive(path, write=True) as archive:
+        archive.put(concluded_entry(made), "made for a test")
+
+    assert [each["command"][:4] for each in answer(path, "commands", text="build")["commands"]] == ["make", "pyth"]
 
 
 def test_usage_of_a_period_reports_how_much_is_missing(archive: Path) -> None:

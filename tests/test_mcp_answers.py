@@ -12,7 +12,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copilog.model import Confirmation, Conversation, Document, Message, Question, Terminal, Text, ToolCall, Turn
+from copilog.model import (
+    Confirmation,
+    Conversation,
+    Document,
+    FileEdit,
+    Message,
+    Mode,
+    Model,
+    Question,
+    Terminal,
+    Text,
+    ToolCall,
+    Turn,
+    Usage,
+    Workspace,
+)
 from copilog.redaction import Redactor
 from copilog.store.archive import Archive
 from copilog.writers.mcp_text import BYTES_PER_TOKEN, size_of, tokens_of
@@ -108,6 +123,64 @@ def test_every_listing_fits_and_its_pages_have_all_items(sizes: list[int], lette
         answer = answer.model_copy(update={"memories": answer.memories[count:], "offset": answer.offset + count})
 
     assert seen == [f"vscode:{number}" for number in range(len(sizes))]
+
+
+@pytest.mark.parametrize("letter", ["x", "😀", "\\"])
+def test_the_largest_possible_item_fits_alone_so_that_every_page_continues(tmp_path: Path, letter: str) -> None:
+    path = tmp_path / "archive.db"
+    with Archive(path, write=True) as archive:
+        archive.put(concluded_entry(of_long_names(letter)), "made for a test")
+        archive.label("vscode:long", *(f"{number}{letter * 80}" for number in range(40)))
+        archive.index_pending()
+
+    calls: list[tuple[str, str, dict[str, Any]]] = [
+        ("search", "conversations", {}), ("search", "hits", {"query": "tide"}), ("commands", "commands", {}),
+        ("files", "files", {}), ("files", "conversations", {"path": "tide.py"}), ("memories", "memories", {}),
+        ("usage", "models", {}),
+    ]  # fmt: skip
+    for tool, items, arguments in calls:
+        result = called(path, tool, **arguments)
+        assert not result.is_error, text_of(result)
+        data = result.structured_content
+        assert data is not None
+        assert data[items], tool
+        assert data_size(data) <= DATA_TOKENS * BYTES_PER_TOKEN, tool
+        assert tokens_of(text_of(result)) <= TEXT_TOKENS, tool
+
+
+def of_long_names(letter: str) -> Conversation:
+    many = 400
+    turns = [
+        Turn(
+            index=index,
+            mode=Mode(kind=f"{index:04}{letter * 300}"),
+            model=Model(id=f"{index:04}{letter * 300}", name=f"{index:04}{letter * 300}"),
+            usage=[Usage(model=f"{index:04}{letter * 300}", input=10, output=1, source="test")],
+        )
+        for index in range(many)
+    ]
+    messages = [
+        Message(
+            role="assistant",
+            turn=index,
+            parts=[
+                ToolCall(id=f"c{index}", name="bash", arguments="{}", status="complete"),
+                Terminal(call_id=f"c{index}", command=letter * 9000, cwd="/" + letter * 3000, exit_code=0),
+                FileEdit(uri="file:///x/tide.py", path=f"/{letter * 3000}/tide.py", added=1, removed=1),
+                Text(text=f"tide {letter * 3000}"),
+            ],
+        )
+        for index in range(many)
+    ]
+    return Conversation(
+        id="vscode:long",
+        source="vscode-session",
+        title=letter * 3000,
+        workspace=Workspace(folder="/" + letter * 3000, repository=letter * 3000, branch=letter * 3000),
+        turns=turns,
+        messages=messages,
+        documents=[Document(kind="memory", title=letter * 3000, path=letter * 3000, text=letter * 9000)],
+    )
 
 
 @given(st.integers(0, 9000), st.integers(0, 30), st.sampled_from("x 日"))

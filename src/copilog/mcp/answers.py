@@ -208,7 +208,7 @@ class FileWork(Item):
     workspace: str | None = None
     updated_at: str | None = None
     path: str
-    numbers: list[int]  # of the turns that changed it, from 1
+    numbers: list[int]  # of the first turns that changed it, from 1
     actions: list[str]  # edit, create, delete, rename
     added: int | None = None  # lines, if recorded
     removed: int | None = None
@@ -299,10 +299,16 @@ class ModelUsage(Item):
     estimated_output: int | None = None
 
     def line(self) -> str:
-        recorded = {"in": self.input, "out": self.output}
-        likely = {"in": self.estimated_input, "out": self.estimated_output}
-        texts = [", ".join(f"{value:,} {name}" for name, value in sums.items() if value) for sums in (recorded, likely)]
-        return f"{self.model}: {'; estimated besides: '.join(text for text in texts if text) or 'nothing'}"
+        sums = {
+            "recorded": {"in": self.input, "out": self.output},
+            "estimated": {"in": self.estimated_input, "out": self.estimated_output},
+        }
+        texts = {
+            how: ", ".join(f"{value:,} {name}" for name, value in of.items() if value is not None)
+            for how, of in sums.items()
+        }
+        amounts = "; ".join(f"{text} {how}" for how, text in texts.items() if text)
+        return f"{self.model}: {amounts or 'nothing recorded'}"
 
 
 class UsageAnswer(Listing):

@@ -40,10 +40,11 @@ MOST_LINES = 100
 MOST_HITS = 50
 SMALLEST_BUDGET, LARGEST_BUDGET = 500, 20_000
 LONGEST_SNIPPET = 500
+NONE_SELECTED = "The last conversation of the archive was active {}. Call search with another period or workspace."
 LONGEST_HEAD = 75  # tokens of the line above a window
 LATER_TOKENS = 60  # for remarks that are added to an answer: on redaction, on a running scan
 LONGEST_CURSOR = "0" * 24
-MOST_NAMES = 20  # models, modes or labels of one conversation
+MOST_NAMES = 8  # models, modes or labels of one conversation
 LAST = "last"
 NO_HITS = (
     "Nothing matches. Call search with fewer or other words, or without a query for a list by time; memories, commands "
@@ -128,11 +129,13 @@ def _marked(text: str, highlights: list[tuple[int, int]]) -> str:
 def list_conversations(archive: Archive, selection: Selection, limit: int, offset: int) -> ListAnswer:
     """Return conversations, the last active one first."""
     found = archive.list_selected(selection, limit + 1, offset)
+    last = archive.list(limit=1)[:1] if not found and not offset else []
     return ListAnswer(
         total=count_summaries(archive.connection, archive.with_id(selection)),
         conversations=[_line_of(summary) for summary in found[:limit]],
         offset=offset,
         next_offset=offset + limit if len(found) > limit else None,
+        remarks=[NONE_SELECTED.format(_time(summary.updated_at) or "at an unknown time") for summary in last],
     )
 
 
@@ -149,9 +152,9 @@ def _line_of(summary: Summary) -> ConversationLine:
         turns=summary.turns,
         tool_calls=summary.tool_calls,
         edits=summary.edits,
-        models=[one_line(name, 80) for name in summary.models[:MOST_NAMES]],
-        modes=[one_line(name, 80) for name in summary.modes[:MOST_NAMES]],
-        labels=[one_line(name, 80) for name in summary.labels[:MOST_NAMES]],
+        models=[one_line(name, 60) for name in summary.models[:MOST_NAMES]],
+        modes=[one_line(name, 60) for name in summary.modes[:MOST_NAMES]],
+        labels=[one_line(name, 60) for name in summary.labels[:MOST_NAMES]],
         is_starred=summary.is_starred,
         is_gone=summary.gone_at is not None,
     )
@@ -258,7 +261,7 @@ def _rounded(number: float | None) -> float | None:
 
 
 def named(text: str | None) -> str | None:
-    return one_line(text, 500) if text else None
+    return one_line(text, 300) if text else None
 
 
 def _time(moment: datetime | None) -> str | None:

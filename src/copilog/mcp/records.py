@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 LONGEST_COMMAND = 1_500
 LONGEST_MEMORY = 2_000
+MOST_NUMBERS = 50  # turns of one conversation that are named
 
 _WORK = """
     SELECT c.id, c.title, c.workspace, c.updated_at, e.path, json_group_array(DISTINCT e.turn),
@@ -54,11 +55,16 @@ def with_id(archive: Archive, selection: Selection, name: str | None) -> Selecti
 def commands(
     archive: Archive, selection: Selection, text: str | None, exit_code: str | None, limit: int, offset: int
 ) -> CommandsAnswer:
-    """Return the different commands that were run, the one that was run last first."""
+    """Return the different commands that were run, the last one first.
+
+    Commands that have the text in their first line come before those that have it in a script further down.
+    """
     groups: dict[tuple[str, str | None], list[CommandRun]] = {}
     for run in command_runs(choose(archive, selection), text=text, exit_code=exit_code):
         groups.setdefault((run.command.strip(), run.directory), []).append(run)
+    part = (text or "").partition("*")[0].casefold()
     found = sorted(groups.values(), key=lambda runs: max(run.at or "" for run in runs), reverse=True)
+    found.sort(key=lambda runs: part not in runs[0].command.strip().partition("\n")[0].casefold())
     page = found[offset : offset + limit]
     none = 'No such command was recorded. Call search(query="...") for the text, or commands without text.'
     return CommandsAnswer(
@@ -118,7 +124,7 @@ def _work_of(row: tuple[Any, ...]) -> FileWork:
         workspace=named(workspace),
         updated_at=updated_at,
         path=one_line(path, 500),
-        numbers=sorted(turn_number(turn) for turn in _decoded(turns) if turn is not None),
+        numbers=sorted(turn_number(turn) for turn in _decoded(turns) if turn is not None)[:MOST_NUMBERS],
         actions=sorted(filter(None, _decoded(actions))),
         added=added,
         removed=removed,

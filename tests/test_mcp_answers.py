@@ -216,6 +216,22 @@ def test_every_window_fits_its_budget_with_all_that_is_around_it(tmp_path: Path,
             assert letter * 3 in text_of(result)
 
 
+def test_pages_of_redacted_answers_have_every_item_once(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    shelf.put(*(conversation_with(f"{number:03}", [], title=f"Harbour {'x' * 150}") for number in range(90)))
+    shelf.close()
+    for redactor in (None, Redactor()):
+        seen: list[str] = []
+        offset: int | None = 0
+        while offset is not None:
+            data = called(tmp_path / "archive.db", "search", redactor, limit=60, offset=offset).structured_content
+            assert data is not None
+            seen += [line["id"] for line in data["conversations"]]
+            offset = data.get("next_offset")
+            assert offset in (None, len(seen))
+        assert len(seen) == len(set(seen)) == 90
+
+
 # --- why ------------------------------------------------------------------------------------------------------------
 
 

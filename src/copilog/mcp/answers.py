@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from copilog.view.wording import counted
 
@@ -27,7 +27,7 @@ class Listing(Answer):
 
     ITEMS: ClassVar[str]  # the field of the items
     next_offset: int | None = None  # the offset of the next page; None on the last page
-    offset: int = Field(default=0, exclude=True)
+    offset: int = 0  # of this page; the client knows it
 
     def items(self) -> list[Any]:
         found: list[Any] = getattr(self, self.ITEMS)

@@ -21,7 +21,7 @@ MOST_REMARKS = 5
 
 def data_of(answer: Answer) -> dict[str, Any]:
     """Return an answer as structured content."""
-    return answer.model_dump(mode="json", exclude_none=True)
+    return answer.model_dump(mode="json", exclude_none=True, exclude={"offset"})
 
 
 def fitted(answer: Listing) -> tuple[dict[str, Any], str]:

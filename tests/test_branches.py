@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from copilog.derive import without_superseded
 from copilog.exports.html import html_page
 from copilog.exports.markdown import markdown_page
-from copilog.mcp import questions
+from copilog.mcp import questions, records
 from copilog.mcp.window import Reader
 from copilog.model import Conversation, Turn
 from copilog.store.archive import Archive
@@ -231,10 +231,10 @@ def test_agents_read_no_superseded_turns(archive: Archive) -> None:
 
 
 def test_agents_find_superseded_turns_only_by_name(archive: Archive) -> None:
-    assert questions.search(archive, "harbour", 10, 0, 3).hits == []
-    [hit] = questions.search(archive, "is:superseded harbour", 10, 0, 3).hits
+    assert questions.search(archive, "harbour", Selection(), 10, 0, 3).hits == []
+    [hit] = questions.search(archive, "is:superseded harbour", Selection(), 10, 0, 3).hits
 
-    assert (hit.turn, hit.superseded) == (2, "removed")
+    assert (hit.number, hit.superseded) == (2, "removed")
 
 
 def test_agents_get_the_branch_of_a_turn() -> None:
@@ -252,22 +252,22 @@ def test_agents_get_the_branch_of_a_turn() -> None:
 
 def test_positions_of_messages_are_those_that_search_gives(archive: Archive) -> None:
     [hit] = archive.search("instead").hits
-    answer = questions.read_window(archive, ID, questions.Start(around=hit.position), 300)
+    answer = questions.read_window(archive, ID, questions.Start(around=hit.position), 500)
 
     assert PROMPTS[4] in answer.text
 
 
 def test_agents_get_the_usage_of_superseded_turns_but_not_their_files(archive: Archive) -> None:
     usage = questions.get_usage(archive, None, Selection())
-    [work] = questions.work_on_file(archive, "tide2.py", 10).work
+    [work] = records.conversations_of_file(archive, Selection(), "tide2.py", 10, 0).conversations
 
     assert [(model.model, model.input) for model in usage.models] == [
         ("ghost-tern-5", 1_800_000),
         ("tern-5", 4011),
         ("gull-2", 1004),
     ]
-    assert work.turns == [3]
-    assert questions.work_on_file(archive, "ghost-tide1.py", 10).work == []
+    assert work.numbers == [3]
+    assert records.conversations_of_file(archive, Selection(), "ghost-tide1.py", 10, 0).conversations == []
 
 
 # --- conversations without any of this ------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ def test_a_client_with_the_token_is_served_over_http(web: Served) -> None:
         ):
             return data_of(await client.call_tool("search", {"query": "bisection"}))
 
-    assert anyio.run(run)["hits"][0]["conversation"] == LOOKUP
+    assert anyio.run(run)["hits"][0]["id"] == LOOKUP
 
 
 @pytest.mark.parametrize(

@@ -244,7 +244,7 @@ def by_dashboard(path: Path, fields: Fields) -> set[str]:
 def by_mcp(path: Path, fields: Fields) -> set[str]:
     async def ask() -> Any:
         async with Client(build_server(path)) as client:
-            return await client.call_tool("list_conversations", {"limit": 100, **fields})
+            return await client.call_tool("search", {"limit": 100, **fields})
 
     result = anyio.run(ask)
     assert not result.is_error
@@ -254,7 +254,7 @@ def by_mcp(path: Path, fields: Fields) -> set[str]:
 def by_mcp_usage(path: Path, fields: Fields) -> int:
     async def ask() -> Any:
         async with Client(build_server(path)) as client:
-            return await client.call_tool("get_usage", fields)
+            return await client.call_tool("usage", fields)
 
     return int(anyio.run(ask).structured_content["conversations"])
 
@@ -346,7 +346,7 @@ def test_every_surface_reports_an_unknown_name_in_the_same_way(path: Path, field
 
     async def ask() -> Any:
         async with Client(build_server(path)) as client:
-            return await client.call_tool("list_conversations", fields)
+            return await client.call_tool("search", fields)
 
     assert words in anyio.run(ask).content[0].text
 

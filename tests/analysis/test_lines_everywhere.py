@@ -14,8 +14,9 @@ from copilog.analysis.work_outcomes import work
 from copilog.derive.line_counts import Lines, counted_edits, total_lines
 from copilog.exports.markdown import markdown_page
 from copilog.jsonio import encode
-from copilog.mcp.questions import work_on_file
+from copilog.mcp.records import conversations_of_file
 from copilog.model import AnyPart, Conversation, FileChange, FileEdit, ToolCall, ToolResult
+from copilog.store.selection import Selection
 from copilog.summaries import of_conversation
 from copilog.view.conversation_info import facts_of
 from copilog.writers.mcp import pieces_of
@@ -119,7 +120,7 @@ def test_lines_of_each_file_are_the_same_for_figures_mcp_and_blame(shelf: Shelf,
     blamed: dict[str, Lines] = {}
     for name in (*LINES, *NO_EDITS):
         (tmp_path / name).write_text("line\n")
-        for found in work_on_file(shelf.archive, name, 5).work:
+        for found in conversations_of_file(shelf.archive, Selection(), name, 5, 0).conversations:
             asked[name] = found.added, found.removed
         for touch in blame(shelf.choose(), tmp_path / name).touches:
             if touch.edits:

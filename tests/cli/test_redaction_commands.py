@@ -82,7 +82,7 @@ def test_secrets_as_json_has_every_field_and_no_secret() -> None:
     assert TOKEN not in ended.out
     assert token["conversation"].endswith("11111111-aaaa")
     assert token["confidence"] == "certain"
-    assert (token["turn"], token["field"]) == (1, "Text.text")
+    assert (token["number"], token["field"]) == (1, "Text.text")
     assert token["places"] >= 3
     assert token["at"] is not None
     assert {"user", "email", "github-token"} <= {row["kind"] for row in rows}
@@ -175,8 +175,8 @@ def test_answers_to_agents_are_redacted() -> None:
 
     found = anyio.run(lambda: ask("search", query="work"))
     marked = anyio.run(lambda: ask("search", query="ghp"))
-    window = anyio.run(lambda: ask("read_conversation", id="11111111-aaaa"))
-    listed = anyio.run(lambda: ask("list_conversations"))
+    window = anyio.run(lambda: ask("read", id="11111111-aaaa"))
+    listed = anyio.run(lambda: ask("search"))
 
     for text in (found, marked, window, listed):
         assert TOKEN[4:14] not in text

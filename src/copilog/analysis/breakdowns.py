@@ -38,6 +38,7 @@ from copilog.analysis.prices import PricedModel, PriceTable
 from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.analysis.spent_rows import Of, conversations_of, elsewhere, loaded_skills, spent
 from copilog.derive.model_names import key_of
+from copilog.model import turn_number
 
 # The labels of rows without a name.
 NO_DAY, NO_MODEL, NO_WORKSPACE, NO_AGENT = "(no date)", "(unknown model)", "(no workspace)", "(no agent)"
@@ -247,7 +248,7 @@ class Tallies:
     def _turn_rows(self) -> list[SpendRow]:
         """Return turns by the title of their conversation and their number from 1 on, as in `copilog show --turn`."""
         return [
-            row_of(f"{title} #{turn + 1}", (1, 1, *numbers), f"{name}#{turn + 1}")
+            row_of(f"{title} #{turn_number(turn)}", (1, 1, *numbers), f"{name}#{turn_number(turn)}")
             for *_, title, name, turn, numbers in sorted(self._turns)[: self._limit]
         ]
 

@@ -24,6 +24,7 @@ from copilog.analysis.facts import Amount, Key, Table, Unit
 from copilog.analysis.figures import Figures
 from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.errors import UsageError
+from copilog.model import turn_number
 
 TABLES: tuple[Table, ...] = (
     totals.CONVERSATIONS,
@@ -100,7 +101,11 @@ class ConversationRow(Figures, kw_only=True):
     workspace: str | None
     at: str | None  # the time of its last activity
     amount: float
-    turn: int | None  # the first that counts, if recorded
+    turn: int | None  # the first that counts, if recorded; from 0, deprecated
+    number: int | None = None  # of that turn, from 1
+
+    def __post_init__(self) -> None:
+        self.number = turn_number(self.turn)
 
 
 class DrillDown(Figures, kw_only=True):

@@ -17,7 +17,7 @@ from copilog.derive.exit_codes import exit_code_of
 from copilog.derive.outcomes import outcome_of
 from copilog.derive.running import status_label
 from copilog.derive.times import next_starts
-from copilog.model import Conversation, Message, Terminal, ToolCall, ToolResult, Turn, duration_of
+from copilog.model import Conversation, Message, Terminal, ToolCall, ToolResult, Turn, duration_of, turn_number
 from copilog.store.details import agent_of
 from copilog.store.schema import UNNAMED
 from copilog.store.times import time_text
@@ -35,12 +35,16 @@ class Span(Figures, kw_only=True):
     track: int
     start_ms: float
     end_ms: float
-    turn: int
+    turn: int  # from 0, deprecated
+    number: int = 0  # of the turn, from 1
     at: str | None = None  # when it began, if that was recorded
     message: int | None = None
     status: str | None = None  # of a turn; of a call its outcome
     exit_code: int | None = None  # of the command that a call ran
     is_guessed: bool = False  # its turn is recorded, but not its time
+
+    def __post_init__(self) -> None:
+        self.number = turn_number(self.turn)
 
 
 class Switch(Figures, kw_only=True):
@@ -50,7 +54,11 @@ class Switch(Figures, kw_only=True):
     before: str
     after: str
     at_ms: float
-    turn: int
+    turn: int  # from 0, deprecated
+    number: int = 0  # of the turn, from 1
+
+    def __post_init__(self) -> None:
+        self.number = turn_number(self.turn)
 
 
 class Break(Figures, kw_only=True):

@@ -16,6 +16,7 @@ from copilog.analysis.selection import NO_TURN, Chosen
 from copilog.analysis.spent_rows import Of, conversations_of, elsewhere, loaded_skills, spent
 from copilog.analysis.tokens import models_of
 from copilog.derive.model_names import key_of
+from copilog.model import turn_number
 
 
 class Spent(NamedTuple):
@@ -139,7 +140,7 @@ def _of_cell(by: str) -> Callable[[Spent], Any]:
 
 
 def _id_of_turn(row: Spent) -> str | None:
-    return f"{row.of.id}#{row.turn + 1}" if row.turn != NO_TURN else None
+    return f"{row.of.id}#{turn_number(row.turn)}" if row.turn != NO_TURN else None
 
 
 TABLES: list[Table] = [

@@ -9,13 +9,16 @@ import signal
 import sys
 from importlib import import_module
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from copilog import __version__
 from copilog.cli.common import Settings, archive_options, printable, reading_options
 from copilog.errors import CopilogError, UsageError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 # Command -> (module, one line of help), by purpose. The help is here so that `copilog --help` imports no command.
 # `module:attribute` where a module defines several commands.
@@ -79,6 +82,9 @@ COMMANDS = {name: command for group in GROUPS.values() for name, command in grou
 # Older names of commands, which scripts may use.
 ALIASES = {"conversation-tags": "tags"}
 
+
+COMPLETION = "_COPILOG_COMPLETE"  # the variable by which a shell asks for completions
+
 EXIT_BROKEN, EXIT_USAGE, EXIT_INTERRUPTED, EXIT_TERMINATED = 1, 2, 130, 143
 
 
@@ -99,7 +105,14 @@ class LazyGroup(click.Group):
         module, _, attribute = COMMANDS[name][0].partition(":")
         command = getattr(import_module(module), attribute or "command")
         assert isinstance(command, click.Command)
-        return command
+        return _completing(command) if COMPLETION in os.environ else command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands, without importing any."""
+        from click.shell_completion import CompletionItem
+
+        found = [CompletionItem(name, help=text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         width = max(map(len, COMMANDS))  # so that the help texts of all groups start in the same column
@@ -117,6 +130,12 @@ class LazyGroup(click.Group):
             if near is None:
                 raise
             raise click.UsageError(f"{error.message} Did you mean '{near}'?", ctx) from None
+
+
+def _completing(command: click.Command) -> click.Command:
+    from copilog.cli.completing import prepare
+
+    return prepare(command)
 
 
 def _nearest(word: str) -> str | None:
@@ -162,6 +181,10 @@ def run() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a character shows a question mark
     signal.signal(signal.SIGTERM, _end)
+    if COMPLETION in os.environ:
+        from copilog.cli.completing import register
+
+        register()
     code = main(sys.argv[1:])
     gc.freeze()  # what is left ends with the process: no search for cycles in it
     sys.exit(code)

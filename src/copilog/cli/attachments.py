@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from copilog.errors import UsageError
-from copilog.model import AnyPart, Attachment, Conversation, ToolResult
+from copilog.model import AnyPart, Attachment, Conversation, ToolResult, turn_number
 
 # A table of our own, because that of Python's mimetypes depends on the machine.
 EXTENSIONS = {
@@ -64,7 +64,7 @@ class Written(NamedTuple):
 def binaries_of(conversation: Conversation) -> Iterator[Binary]:
     """Yield everything that has bytes: attachments of prompts, sent or not, and results of tools."""
     for message in conversation.messages:
-        yield from _binaries_in(message.parts, None if message.turn is None else message.turn + 1)
+        yield from _binaries_in(message.parts, turn_number(message.turn))
     for queued in conversation.queued:
         yield from _binaries_in(queued.message.parts, None)
     if conversation.draft is not None:

@@ -326,7 +326,7 @@ def _strength(strength: Strength) -> str:
 
 def _evidence(evidence: list[Evidence]) -> Iterator[str]:
     for item in evidence[:MOST_EVIDENCE]:
-        place = f"--turn {item.turn + 1}" if item.turn is not None else ""
+        place = f"--turn {item.number}" if item.number is not None else ""
         kind = click.style(f"{item.kind:<9}", dim=True)
         yield f"  {click.style(f'{place:<9}', fg='green')}  {kind}  {one_line(item.text)}"
     if len(evidence) > MOST_EVIDENCE:

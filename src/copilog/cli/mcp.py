@@ -62,10 +62,11 @@ def command(
 ) -> None:
     """Let coding agents search and read the archive, over the Model Context Protocol (MCP).
 
-    The agent starts this command and gets tools that search, list, read and measure conversations. No tool changes
-    anything. The archive is updated at the start, and by a later request after a pause; with --no-scan it is never
-    updated. With --redact, the answers have placeholders instead of secrets and private names; the ids in them stay
-    valid as long as they have none. docs/mcp.md describes the tools, and how to configure an agent.
+    The agent starts this command and gets tools that search and read conversations, explain a line or a commit, and
+    list commands, files, memories and usage. No tool changes anything. The archive is updated at the start, and by a
+    later request after a pause; with --no-scan it is never updated. With --redact, the answers have placeholders
+    instead of secrets and private names; the ids in them stay valid as long as they have none. docs/mcp.md describes
+    the tools, and how to configure an agent.
     """
     if not over_http and (port is not None or token_file is not None):
         raise UsageError("--port and --token-file can only be used with --http")

@@ -200,7 +200,7 @@ def _headline(group: Group) -> str:
 
 
 def _line(hit: Hit) -> str:
-    place = f"--turn {hit.turn + 1}" if hit.turn is not None else ""
+    place = f"--turn {hit.number}" if hit.number is not None else ""
     return f"  {click.style(f'{place:<9}', fg='green')}  {click.style(f'{hit.field:<9}', dim=True)}  {_marked(hit)}"
 
 

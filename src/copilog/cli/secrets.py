@@ -54,7 +54,7 @@ class Row(msgspec.Struct, kw_only=True):
 
     conversation: str
     title: str
-    turn: int | None
+    number: int | None  # of the turn, from 1
     at: datetime | None
     age_days: int | None
     kind: str
@@ -189,7 +189,7 @@ def _print(settings: Settings, rows: list[Row]) -> None:
 
 
 def _cells(row: Row) -> tuple[str, str, str, str]:
-    turn = "-" if row.turn is None else f"turn {row.turn}"
+    turn = "-" if row.number is None else f"turn {row.number}"
     age = "-" if row.age_days is None else f"{row.age_days:,} {plural(row.age_days, 'day')} old"
     return row.kind, printable(row.masked), turn, age
 

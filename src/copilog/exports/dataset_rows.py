@@ -11,7 +11,7 @@ from copilog.derive.estimating import DEFAULTS, Calibration
 from copilog.derive.models import model_of_message
 from copilog.exports.dataset_schema import CONVERSATIONS, EDITS, MESSAGES, SPENDING, TABLES, TOOL_CALLS, TURNS, Table
 from copilog.exports.uncarried import PICTURE, kinds_of
-from copilog.model import Conversation, Message, Prompt, Thinking, Turn, prose_of
+from copilog.model import Conversation, Message, Prompt, Thinking, Turn, prose_of, turn_number
 from copilog.store import details
 from copilog.store.calibrating import with_parameters
 from copilog.store.documents import without_half_characters
@@ -55,7 +55,9 @@ def _rows_of(conversation: Conversation, calibration: Calibration) -> Iterator[t
     )
     for table, rows in tables:
         for row in rows():
-            yield table.name, {"conversation": conversation.id, "superseded": superseded.get(row.get("turn")), **row}
+            turn = row.get("turn")
+            also = {"number": turn_number(turn), "superseded": superseded.get(turn)}
+            yield table.name, {"conversation": conversation.id, **also, **row}
 
 
 def _turn_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[Row]:

@@ -25,7 +25,8 @@ class Table(NamedTuple):
 
 MONTH = "month"  # the partition, of all tables: when the conversation began; `unknown` if that is not recorded
 ID = Column("conversation", "text", "id of the conversation")
-TURN = Column("turn", "integer", "number of the turn, from 0")
+TURN = Column("turn", "integer", "index of the turn, from 0; deprecated, until 0.3")
+NUMBER = Column("number", "integer", "number of the turn, from 1")
 SUPERSEDED = Column("superseded", "text", "why the turn no longer counts, such as `undone`; null for turns that count")
 CALLER = Column("parent_call_id", "text", "the call whose sub-agent it belongs to; null for the main agent")
 
@@ -63,6 +64,7 @@ TURNS = Table(
     (
         ID,
         TURN,
+        NUMBER,
         Column("request_id", "text", "id of the request"),
         Column("status", "text", "complete, cancelled, failed, ..."),
         Column("agent", "text", "the participant that answered"),
@@ -95,6 +97,7 @@ MESSAGES = Table(
         ID,
         Column("message", "integer", "number of the message, from 0"),
         TURN,
+        NUMBER,
         Column("role", "text", "system, user, assistant, tool"),
         Column("created_at", "time", "when it was written"),
         Column("mode", "text", "mode of the chat"),
@@ -115,6 +118,7 @@ TOOL_CALLS = Table(
         Column("message", "integer", "number of the message"),
         Column("position", "integer", "number of the part in the message"),
         TURN,
+        NUMBER,
         Column("call_id", "text", "id of the call"),
         Column("name", "text", "name of the tool"),
         Column("origin", "text", "internal, extension, mcp, ..."),
@@ -143,6 +147,7 @@ EDITS = Table(
         Column("position", "integer", "number of the edit"),
         Column("message", "integer", "number of the message; null if only the editing history has it"),
         TURN,
+        NUMBER,
         Column("call_id", "text", "the call that made it"),
         Column("created_at", "time", "when it was made"),
         Column("path", "text", "path of the file"),
@@ -164,6 +169,7 @@ SPENDING = Table(
         ID,
         Column("position", "integer", "number of the row"),
         TURN,
+        NUMBER,
         Column("at", "time", "when it was spent"),
         Column("model", "text", "model"),
         Column("agent", "text", "agent"),

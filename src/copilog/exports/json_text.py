@@ -17,7 +17,16 @@ FEW_MESSAGES = 128
 
 
 def json_text(value: Any, *, is_compact: bool = False) -> str:
-    """Return a value as JSON without characters that control a terminal; decoding it gives the same value."""
+    """Return a value as JSON without characters that control a terminal; decoding it gives the same value.
+
+    Of a conversation, it also has the number of each turn, from 1.
+    """
+    from copilog.exports.numbered import with_numbers
+
+    return _json_text(with_numbers(value), is_compact=is_compact)
+
+
+def _json_text(value: Any, *, is_compact: bool = False) -> str:
     import msgspec
 
     try:
@@ -39,6 +48,9 @@ def document_pieces(value: Any) -> Iterator[str]:
     """Yield a value as an indented document, a long one in pieces."""
     import msgspec
 
+    from copilog.exports.numbered import with_numbers
+
+    value = with_numbers(value)
     messages = getattr(value, "messages", None)
     if isinstance(messages, list) and len(messages) > FEW_MESSAGES:
         yield from _conversation_pieces(value, messages)
@@ -48,7 +60,7 @@ def document_pieces(value: Any) -> Iterator[str]:
     except UnicodeEncodeError:
         data = b""
     if len(data) < LARGE_BYTES:
-        yield json_text(value)
+        yield _json_text(value)
         return
     yield from _safe(indented_pieces(data))
 

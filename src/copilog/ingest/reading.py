@@ -18,7 +18,7 @@ from copilog.ingest.discovery import found_at, founds_in
 from copilog.ingest.prompts import link_to_neighbours, link_within
 from copilog.ingest.skipped import note_skipped
 from copilog.ingest.unidentified import Entry, Matches, Register
-from copilog.model import Conversation, Relation, is_recorded, read_traces
+from copilog.model import Conversation, Relation, is_recorded, read_traces, turn_number
 from copilog.sources import BY_NAME, Found
 from copilog.sources.roots import StorageFolder, folder_around
 
@@ -64,7 +64,7 @@ def note_times(conversation: Conversation, ledger: Ledger) -> None:
     for turn in conversation.turns:
         if turn.duration is not None:
             for problem in turn.duration.problems:
-                ledger.note("impossible-time", f"turn {turn.index + 1}: {problem}", pointer=turn.pointer)
+                ledger.note("impossible-time", f"turn {turn_number(turn.index)}: {problem}", pointer=turn.pointer)
 
 
 def _read(target: Found | Path | str, report: Report) -> Iterator[Conversation]:

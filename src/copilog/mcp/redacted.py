@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import TypeVar
@@ -43,6 +44,14 @@ class RedactedArchive(Archive):
         return super().get(wanted)
 
 
+def cleaner_of(archive: Archive, conversation_id: str | None = None) -> Callable[[str], str]:
+    """Return what redacts a text before it is cut; with an id, also pieces of the conversation's secrets in it."""
+    if not isinstance(archive, RedactedArchive):
+        return lambda text: text
+    secrets = [] if conversation_id is None else _secrets_of(archive.recorded(conversation_id), archive.redactor)
+    return lambda text: _without_fragments(archive.redactor.text(text), secrets)
+
+
 def redacted(answer: Given, archive: RedactedArchive) -> Given:
     """Return an answer without secrets."""
     if isinstance(answer, SearchAnswer):
@@ -56,10 +65,10 @@ def _redact_snippets(answer: SearchAnswer, archive: RedactedArchive) -> None:
     """Redact snippets, in which marks and cuts may have made secrets unrecognisable."""
     secrets: dict[str, list[str]] = {}
     for hit in answer.hits:
-        if hit.conversation not in secrets:
-            secrets[hit.conversation] = _secrets_of(archive.recorded(hit.conversation), archive.redactor)
+        if hit.id not in secrets:
+            secrets[hit.id] = _secrets_of(archive.recorded(hit.id), archive.redactor)
         plain = hit.snippet.replace(_MARK, "")
-        made = archive.redactor.text(_without_fragments(plain, secrets[hit.conversation]))
+        made = archive.redactor.text(_without_fragments(plain, secrets[hit.id]))
         if made != plain:
             hit.snippet = made
 

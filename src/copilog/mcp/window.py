@@ -12,7 +12,7 @@ from typing import Literal
 
 from copilog.derive.counting import branch_name, last_number, only_trace_of, only_traces
 from copilog.errors import UsageError
-from copilog.model import Conversation, Turn
+from copilog.model import Conversation, Turn, turn_number
 from copilog.view.wording import model_text
 from copilog.writers.mcp import Piece, pieces_of
 from copilog.writers.mcp_text import BYTES_PER_TOKEN, beginning_of, one_line, size_of, tokens_of
@@ -154,7 +154,7 @@ class _Filling:
             if end is not None:
                 break
         text = "\n\n".join(self._texts)
-        numbers = [piece.turn + 1 for piece in self._shown if piece.turn is not None]
+        numbers = [turn_number(piece.turn) for piece in self._shown if piece.turn is not None]
         return Window(
             text=text,
             tokens=tokens_of(text),
@@ -234,7 +234,7 @@ class _Filling:
         turn = self._turns.get(piece.turn) if piece.turn is not None else None
         if turn is None:
             return []
-        words = [f"## Turn {turn.index + 1}" + (f" of {self._last}" if self._last is not None else "")]
+        words = [f"## Turn {turn_number(turn.index)}" + (f" of {self._last}" if self._last is not None else "")]
         if turn.timing.started_at is not None:
             words.append(turn.timing.started_at.strftime("%Y-%m-%d %H:%M UTC"))
         if model := model_text(turn):

@@ -21,6 +21,7 @@ from copilog.model.conversation import (
     Turn,
     Workspace,
 )
+from copilog.model.numbering import turn_number
 from copilog.model.parts import (
     UNASKED,
     UNFINISHED,
@@ -189,5 +190,6 @@ __all__ = [
     "read_traces",
     "results_by_call",
     "title_of",
+    "turn_number",
     "unnamed_files",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from copilog.model import Conversation
+from copilog.model import Conversation, turn_number
 from copilog.redaction.findings import Finding
 from copilog.redaction.personal import Private
 from copilog.redaction.redactor import Place, leaves_in_places, places_in_leaves
@@ -28,7 +28,7 @@ class Leak(msgspec.Struct, kw_only=True):
     evidence: str
     confidence: str
     field: str  # where it was found first: "ToolResult.text"
-    turn: int | None  # the first turn, counted from 1; None if it is only outside of turns, such as in the title
+    number: int | None  # of the first turn, from 1; None if it is only outside of turns, such as in the title
     at: datetime | None  # the time of that turn, else that of the conversation
     places: int = 1
 
@@ -40,7 +40,7 @@ class Sighting(msgspec.Struct, kw_only=True):
     text: str
     start: int
     end: int
-    turn: int | None
+    number: int | None  # of the turn, from 1
 
 
 def leaks_in(
@@ -54,7 +54,7 @@ def leaks_in(
         mark = fingerprint(finding)
         turn = turns[place.leaf]
         known = leaks.get(mark)
-        if known is not None and (known.turn is not None or turn is None):
+        if known is not None and (known.number is not None or turn is None):
             known.places += 1
             continue
         at = (times.get(turn) if turn is not None else None) or conversation.updated_at or conversation.started_at
@@ -65,7 +65,7 @@ def leaks_in(
             evidence=finding.evidence,
             confidence=finding.confidence,
             field=leaves[place.leaf].stream.rpartition("/")[2],
-            turn=None if turn is None else turn + 1,
+            number=turn_number(turn),
             at=at,
             places=1 if known is None else known.places + 1,
         )
@@ -79,9 +79,7 @@ def sightings_in(conversation: Conversation, private: Private = NOBODY) -> list[
     for place, finding in leaves_in_places(places_in_leaves(leaves, private)):
         text, start, end = _shown_in(leaves, place, finding)
         turn = turns[place.leaf]
-        sightings.append(
-            Sighting(finding=finding, text=text, start=start, end=end, turn=None if turn is None else turn + 1)
-        )
+        sightings.append(Sighting(finding=finding, text=text, start=start, end=end, number=turn_number(turn)))
     return sightings
 
 

@@ -28,7 +28,7 @@ class Case(msgspec.Struct, kw_only=True):
     @property
     def shown(self) -> list[tuple[int | None, str, str, str]]:
         """Return the first places: the turn, and the text before, at and after the finding."""
-        return [(place.turn, *_around(place)) for place in self.places[:SHOWN_PLACES]]
+        return [(place.number, *_around(place)) for place in self.places[:SHOWN_PLACES]]
 
 
 def cases_in(conversations: Iterable[Conversation], decisions: Decisions, private: Private) -> list[Case]:

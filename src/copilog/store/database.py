@@ -50,8 +50,8 @@ def own_archive_path() -> Path:
     return _data_folder() / "copilog" / "archive.db"
 
 
-def open_database(path: Path, *, write: bool) -> sqlite3.Connection:
-    """Open an archive; for writing, create or migrate it if needed.
+def open_database(path: Path, *, write: bool, wait_seconds: float | None = None) -> sqlite3.Connection:
+    """Open an archive; for writing, create or migrate it if needed. `wait_seconds`: the wait for a lock, to read.
 
     `with connection:` is one transaction, including statements that read after the first write.
     """
@@ -64,7 +64,7 @@ def open_database(path: Path, *, write: bool) -> sqlite3.Connection:
             _make_private(path)
         elif not is_there:
             raise ArchiveError(f"{path}: there is no archive yet; `copilog scan` makes one")
-        connection = _connect_to_write(path, is_new=not is_there) if write else _connect_to_read(path)
+        connection = _connect_to_write(path, is_new=not is_there) if write else _connect_to_read(path, wait_seconds)
     except OSError as error:
         raise ArchiveError(f"{path}: the archive cannot be opened: {error.strerror or error}") from None
     except sqlite3.Error as error:
@@ -256,21 +256,22 @@ def _set_wal(connection: sqlite3.Connection) -> None:
             time.sleep(0.02)
 
 
-def _connect_to_read(path: Path) -> _ArchiveConnection:
+def _connect_to_read(path: Path, wait_seconds: float | None) -> _ArchiveConnection:
     address = path.as_uri() + "?mode=ro"
+    wait = BUSY_SECONDS if wait_seconds is None else wait_seconds
     try:
-        return _reader(address, path)
+        return _reader(address, path, wait)
     except sqlite3.OperationalError:
         log = path.with_name(path.name + "-wal")
         if log.exists() and log.stat().st_size:
             raise
         # A read-only folder: SQLite cannot create its -shm file, and no other process writes either.
-        return _reader(address + "&immutable=1", path)
+        return _reader(address + "&immutable=1", path, wait)
 
 
-def _reader(address: str, path: Path) -> _ArchiveConnection:
+def _reader(address: str, path: Path, wait_seconds: float) -> _ArchiveConnection:
     connection = sqlite3.connect(
-        address, uri=True, timeout=BUSY_SECONDS, check_same_thread=False, factory=_ArchiveConnection
+        address, uri=True, timeout=wait_seconds, check_same_thread=False, factory=_ArchiveConnection
     )
     connection.remember_file(path)
     try:

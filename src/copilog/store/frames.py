@@ -106,6 +106,8 @@ def _kind_of(view: str, name: str, declared: str) -> Kind:
         return "time"
     if (view == "conversations" and name in LISTS) or name == "programs":
         return "texts"
+    if name == "number":  # computed by the view, so without a declared type
+        return "integer"
     kinds: dict[str, Kind] = {"INTEGER": "integer", "REAL": "number"}
     return kinds.get(declared.upper(), "text")
 

@@ -14,16 +14,19 @@ from typing import Any
 
 import msgspec
 
+from copilog.model import turn_number
 from copilog.store import frames, plans
 from copilog.store.conditions import Conditions, functions_in
 from copilog.store.conversation_ranks import best_rows
 from copilog.store.indexing import has_pending
 from copilog.store.plans import WEIGHTS, Found, Order, Plan
-from copilog.store.query import And, Query, QueryError, Text, regex_fault
+from copilog.store.query import And, Field, Node, Not, Query, QueryError, Text, regex_fault
+from copilog.store.query_fields import PERIOD
 from copilog.store.reading import Meant, Reading, meaning_of, texts_in
 from copilog.store.schema import MESSAGE_BITS
-from copilog.store.selection import TOUCHED
+from copilog.store.selection import NAME_FIELDS, TOUCHED, Selection
 from copilog.store.snippets import Matcher, matchers_for, snippet_of
+from copilog.store.times import text_of
 from copilog.store.widening import NOT_WIDENED, Widened, widened
 
 BY_WEIGHT = tuple(sorted(WEIGHTS, key=lambda column: -WEIGHTS[column]))
@@ -39,7 +42,8 @@ class Hit(msgspec.Struct, kw_only=True):
     workspace: str | None
     updated_at: str | None
     position: int
-    turn: int | None  # index of the turn
+    turn: int | None  # from 0; deprecated, until 0.3
+    number: int | None = None  # of the turn, from 1
     role: str
     field: str  # user, answer, ...: the column of the snippet
     snippet: str
@@ -47,6 +51,9 @@ class Hit(msgspec.Struct, kw_only=True):
     score: float
     superseded: str | None = None  # the reason why its turn no longer counts
     open: str  # the command that shows the message
+
+    def __post_init__(self) -> None:
+        self.number = turn_number(self.turn)
 
 
 class Group(msgspec.Struct, kw_only=True):
@@ -148,6 +155,29 @@ def search(
             *(["some conversations are not in the index yet; `copilog scan` adds them"] if is_behind else []),
         ],
     )
+
+
+def search_in(
+    connection: sqlite3.Connection, selection: Selection, query: str, *, reading: Reading | None = None, **options: Any
+) -> SearchResult:
+    """Find messages, with the fields of a selection as if they were in the query, whatever its reading."""
+    meant = meaning_of(connection, query, reading, selection.zone)
+    fields = list(_fields_of(selection))
+    if fields:
+        meant = meant.with_root(And((meant.query.root, *fields)))
+    return search(connection, meant, utc=selection.utc, **options)
+
+
+def _fields_of(selection: Selection) -> Iterator[Node]:
+    for name in NAME_FIELDS:
+        if (value := getattr(selection, name)) is not None:
+            yield Field(name, value)
+    for name, field in (("starred", "is"), ("gone", "is"), ("error", "has"), ("edit", "has")):
+        if (is_so := getattr(selection, name)) is not None:
+            yield Field(field, name) if is_so else Not(Field(field, name))
+    if selection.since is not None or selection.until is not None:
+        since, until = (text_of(day) if day is not None else "" for day in (selection.since, selection.until))
+        yield Field(PERIOD, f"{since}/{until}")
 
 
 def conversations_with(connection: sqlite3.Connection, query: str | Query | Meant) -> list[int]:
@@ -261,4 +291,4 @@ def _open_command(conversation: str, turn: int | None, superseded: str | None) -
     command = f"copilog show {shlex.quote(conversation)}"
     if turn is None:
         return command
-    return f"{command} --turn {turn + 1}" + (" --superseded" if superseded else "")
+    return f"{command} --turn {turn_number(turn)}" + (" --superseded" if superseded else "")

@@ -21,8 +21,8 @@ TOLD_TABLES = """
     ) WITHOUT ROWID;
     CREATE INDEX told_text_digest ON told_text (kind, digest, name);
     CREATE VIEW told_texts AS
-        SELECT c.id AS conversation, t.position, t.turn, t.kind, t.name, t.digest, t.characters, t.file, t.tools,
-               o.superseded
+        SELECT c.id AS conversation, t.position, t.turn, t.turn + 1 AS number, t.kind, t.name, t.digest, t.characters,
+               t.file, t.tools, o.superseded
         FROM told_text AS t JOIN conversation AS c ON c.rowid = t.conversation
         LEFT JOIN turn AS o ON o.conversation = t.conversation AND o.position = t.turn;
     """

@@ -21,6 +21,7 @@ from copilog.model import (
     best_usage,
     duration_of,
     parts_of,
+    turn_number,
 )
 from copilog.view.terminal_text import clean_line
 from copilog.view.wording import (
@@ -339,7 +340,7 @@ def _shares(conversation: Conversation) -> tuple[str, list[Share]]:
                 if share.percent is not None
             ]
             if shares:
-                return f"turn {turn.index + 1}", shares
+                return f"turn {turn_number(turn.index)}", shares
     return "", []
 
 

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any, ClassVar, NamedTuple
 
 from copilog.derive import in_reading_order, is_counted
-from copilog.model import Branch, Conversation, Turn
+from copilog.model import Branch, Conversation, Turn, turn_number
 from copilog.view.terminal_text import clean_line
 from copilog.view.wording import branch_key, branch_title, counted, sizes_of, superseded_text
 
@@ -104,4 +104,4 @@ class Frames:
 def folded_label(turns: Sequence[Turn]) -> str:
     """Return the label of a folded block: `Turn 2 no longer counts (removed)`."""
     words = superseded_text(turns)
-    return words.replace("1 turn", f"Turn {turns[0].index + 1}", 1) if len(turns) == 1 else words
+    return words.replace("1 turn", f"Turn {turn_number(turns[0].index)}", 1) if len(turns) == 1 else words

@@ -12,7 +12,7 @@ from copilog.derive.failures import has_failed
 from copilog.derive.notes import error_facts, followup_text, notes_of_turn
 from copilog.derive.references import used_files
 from copilog.derive.running import status_label
-from copilog.model import Conversation, Message, Prompt, ToolCall, Turn, best_usage, prose_of
+from copilog.model import Conversation, Message, Prompt, ToolCall, Turn, best_usage, prose_of, turn_number
 from copilog.tags import user_text
 from copilog.view.blocks import TurnFoot, TurnHead
 from copilog.view.build_state import BuildState
@@ -140,7 +140,7 @@ def turn_head(turn: Turn, before: Turn | None, repeated: set[int], stage: BuildS
     started = turn.timing.started_at
     return TurnHead(
         turn=turn.index,
-        number=turn.index + 1,
+        number=turn_number(turn.index),
         of=last_number(stage.conversation),
         speaker=speaker_of(turn),
         time=timestamp_text(started) if started is not None else "",

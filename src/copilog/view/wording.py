@@ -28,6 +28,7 @@ from copilog.model import (
     Turn,
     Usage,
     duration_of,
+    turn_number,
 )
 from copilog.view.terminal_text import clean_line, json_text
 
@@ -375,6 +376,6 @@ def relation_text(relation: Relation) -> str:
 
 def conflict_text(conflict: Conflict) -> str:
     """Return a fact that was overruled by another trace: `status of turn 3: cancelled`."""
-    where = f" of turn {conflict.turn + 1}" if conflict.turn is not None else ""
+    where = f" of turn {turn_number(conflict.turn)}" if conflict.turn is not None else ""
     value = conflict.value if isinstance(conflict.value, str) else json_text(conflict.value)
     return f"{clean_line(conflict.field, 60)}{where}: {clean_line(value, MOST_VALUE)}"

@@ -10,7 +10,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from copilog.derive import is_counted, without_superseded
-from copilog.model import Conversation, title_of
+from copilog.model import Conversation, title_of, turn_number
 from copilog.view import View
 from copilog.view.blocks import MOST_OFFERED, Shown, Tail, TurnFoot, TurnHead
 from copilog.view.conversation_info import content_text, distinct, model_names, usages_of
@@ -42,7 +42,7 @@ def render_conversation(conversation: Conversation, options: TextOptions) -> Ite
     """Yield the conversation piece by piece, each ready to print."""
     yield from _header(conversation, options)
     first, last = options.turns or (1, len(conversation.turns))
-    wanted = [turn for turn in conversation.turns if first <= turn.index + 1 <= last]
+    wanted = [turn for turn in conversation.turns if first <= turn_number(turn.index) <= last]
     if wanted and not options.superseded and not any(is_counted(turn) for turn in wanted):
         yield Text()
         yield Text(f"{superseded_text(wanted)}; --superseded shows {'it' if len(wanted) == 1 else 'them'}", "dim")

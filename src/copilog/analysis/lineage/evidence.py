@@ -17,6 +17,8 @@ from typing import Literal
 
 import msgspec
 
+from copilog.model import turn_number
+
 Strength = Literal["strong", "medium", "weak"]
 STRENGTHS: tuple[Strength, ...] = ("weak", "medium", "strong")  # ascending
 
@@ -27,21 +29,29 @@ class Evidence(msgspec.Struct, kw_only=True):
     kind: str  # edit, snapshot, tool-call, mention, place, text, time, fate, reference, commit, head
     text: str  # a short description
     strength: Strength  # the most that it allows
-    turn: int | None = None  # from 0, as in the model
+    turn: int | None = None  # from 0; deprecated, until 0.3
+    number: int | None = None  # of the turn, from 1
     at: str | None = None
+
+    def __post_init__(self) -> None:
+        self.number = turn_number(self.turn)
 
 
 class Origin(msgspec.Struct, kw_only=True):
-    """A conversation, as it is shown as the origin of something."""
+    """A conversation, as it is shown as the origin of something; the turn is where to look first."""
 
     conversation: str  # its id
     title: str
     source: str
     workspace: str | None = None
     at: str | None = None  # the time of its last activity
-    turn: int | None = None  # where to look first
+    turn: int | None = None  # from 0; deprecated, until 0.3
+    number: int | None = None  # of the turn, from 1
     strength: Strength
     evidence: list[Evidence] = []
+
+    def __post_init__(self) -> None:
+        self.number = turn_number(self.turn)
 
 
 def rank_of(strength: Strength) -> int:

@@ -16,7 +16,7 @@ from copilog.analysis.lineage.work_tree import OutsideError, WorkTree
 from copilog.derive.edit_texts import FOUND_SEVERAL, NOT_FOUND, replaced
 from copilog.derive.recorded_edits import FileText, NoText, RecordedEdit, recorded_edits
 from copilog.errors import UsageError
-from copilog.model import Conversation, FileState
+from copilog.model import Conversation, FileState, turn_number
 from copilog.textdiff import EditableText, count_changes, git_patch
 
 Basis = Literal["snapshot", "whole-file write", "commit", "work tree"]
@@ -163,7 +163,7 @@ def _wanted_name(tree: WorkTree, file: str, *known: Iterable[str]) -> str:
 
 
 def _is_selected(edit: RecordedEdit, turns: tuple[int, int] | None) -> bool:
-    return turns is None or (edit.turn is not None and turns[0] <= edit.turn + 1 <= turns[1])
+    return turns is None or (edit.turn is not None and turns[0] <= turn_number(edit.turn) <= turns[1])
 
 
 # --- one file ---------------------------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ class _FileReader:
         made = FileDiff(
             path=self.name,
             action=_action_of(self.selected or self.undone),
-            numbers=sorted({edit.turn + 1 for edit in edits if edit.turn is not None}),
+            numbers=sorted({turn_number(edit.turn) for edit in edits if edit.turn is not None}),
             outcomes=list(dict.fromkeys(edit.outcome for edit in edits if edit.outcome is not None)),
             undone=[_listed(edit, "it was undone") for edit in self.undone],
         )
@@ -343,7 +343,7 @@ def _about_work_tree(edit: RecordedEdit, reason: str, text: str) -> str:
 def _listed(edit: RecordedEdit, reason: str) -> ListedEdit:
     pieces = [Piece(piece.old, piece.new) for piece in edit.pieces] or list(_whole_text(edit))
     return ListedEdit(
-        number=edit.turn + 1 if edit.turn is not None else None,
+        number=turn_number(edit.turn),
         tool=edit.tool,
         action=edit.action,
         outcome=edit.outcome,
@@ -363,7 +363,7 @@ def _diff_outside(path: str, reason: str, edits: list[RecordedEdit]) -> FileDiff
     return FileDiff(
         path=path,
         action=_action_of(edits),
-        numbers=sorted({edit.turn + 1 for edit in edits if edit.turn is not None}),
+        numbers=sorted({turn_number(edit.turn) for edit in edits if edit.turn is not None}),
         outcomes=list(dict.fromkeys(edit.outcome for edit in edits if edit.outcome is not None)),
         left_out=[_listed(edit, reason) for edit in made],
         undone=[_listed(edit, "it was undone") for edit in edits if edit.is_undone],

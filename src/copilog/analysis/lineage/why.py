@@ -19,7 +19,7 @@ from copilog.derive.argued_edits import is_among
 from copilog.derive.commands import commands_of
 from copilog.derive.file_touches import CHANGES, file_touches
 from copilog.errors import UsageError
-from copilog.model import Confirmation, Conversation, Document, Text
+from copilog.model import Confirmation, Conversation, Document, Text, turn_number
 from copilog.store.documents import stored_conversation
 
 MOST_COMMANDS = 5
@@ -123,7 +123,7 @@ def _add_conversation(reasons: Reasons, conversation: Conversation, turn: int | 
     if turn is None:
         reasons.doubts.append("the turn of the edit is not recorded")
         return
-    reasons.number = turn + 1
+    reasons.number = turn_number(turn)
     reasons.prompt = _prompt(conversation, turn)
     reasons.considered = list(_considered(conversation, turn))
     reasons.commands = _commands_after(conversation, turn, _last_edit(conversation, turn, reasons.path))
@@ -156,7 +156,7 @@ def _considered(conversation: Conversation, turn: int) -> Iterator[Considered]:
                     text = question.text or question.title
                     if text:
                         yield Considered(
-                            number=turn + 1,
+                            number=turn_number(turn),
                             kind=part.type,
                             text=text,
                             options=question.options,
@@ -164,7 +164,7 @@ def _considered(conversation: Conversation, turn: int) -> Iterator[Considered]:
                         )
             elif part.type != "confirmation" and (part.message or part.title):
                 yield Considered(
-                    number=turn + 1,
+                    number=turn_number(turn),
                     kind=part.type,
                     text=part.message or part.title or "",
                     options=part.options,
@@ -192,7 +192,7 @@ def _commands_after(conversation: Conversation, turn: int, edited_at: int | None
         if made.turn is None or made.turn < turn or is_before:
             continue
         by_turn.setdefault(made.turn, []).append(
-            CommandAfter(number=made.turn + 1, command=made.command, exit_code=made.exit_code)
+            CommandAfter(number=turn_number(made.turn), command=made.command, exit_code=made.exit_code)
         )
     return by_turn[min(by_turn)][:MOST_COMMANDS] if by_turn else []
 

@@ -14,6 +14,7 @@ from starlette.routing import Route
 from copilog.derive import without_superseded
 from copilog.derive.notes import notes_of
 from copilog.exports.formats import formats
+from copilog.exports.numbered import with_numbers
 from copilog.model import (
     Attachment,
     Conversation,
@@ -22,6 +23,7 @@ from copilog.model import (
     ToolCall,
     ToolResult,
     title_of,
+    turn_number,
 )
 from copilog.store.summary import Summary
 from copilog.view.conversation_info import distinct, model_names, panel_of
@@ -201,15 +203,15 @@ def _raw(request: Request) -> Response:
     if number is not None:
         value: Any = next((turn for turn in conversation.turns if turn.index == number), None)
         if value is None:
-            raise HTTPException(404, f"there is no turn {number + 1} in this conversation")
-        heading, places = f"Turn {number + 1}", _positions(conversation, number, None)
+            raise HTTPException(404, f"there is no turn {turn_number(number)} in this conversation")
+        heading, places = f"Turn {turn_number(number)}", _positions(conversation, number, None)
     else:
         at, message = _message(request, conversation)
         position = _number(request, "part")
         value = message if position is None else _part(message, position)
         heading = f"Message {at + 1}" if position is None else f"Message {at + 1}, part {position + 1}"
         places = _positions(conversation, message.turn, getattr(value, "position", None))
-    text = msgspec.json.encode(value).decode()
+    text = msgspec.json.encode(with_numbers(value)).decode()
     json = json_html(text) if len(text) <= LONGEST_RAW else json_html(text[:LONGEST_RAW])
     return page(request, "conversation_part.html", what="raw", heading=heading, places=places, json=json)
 

@@ -24,10 +24,10 @@ from copilog.model import (
     Approval,
     Conversation,
     CustomAgent,
-    Document,
     Duration,
     FileChange,
     FileEdit,
+    MemoryDocument,
     Message,
     Mode,
     Model,
@@ -258,7 +258,7 @@ def test_a_conversation_has_one_row() -> None:
 
 
 def test_a_conversation_with_only_a_memory_is_not_empty() -> None:
-    entry = entry_of(conversation_with(turns=[], messages=[], documents=[Document(kind="memory", text="Use tabs.")]))
+    entry = entry_of(conversation_with(turns=[], messages=[], documents=[MemoryDocument(text="Use tabs.")]))
 
     assert entry.row.is_empty == 0
 

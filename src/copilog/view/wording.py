@@ -16,11 +16,11 @@ from copilog.derive.models import model_of, names_of, requested_model
 from copilog.derive.outcomes import outcome_of
 from copilog.derive.references import UsedFile
 from copilog.model import (
+    AnyDocument,
     Approval,
     Branch,
     Conflict,
     Conversation,
-    Document,
     Place,
     Range,
     Relation,
@@ -237,7 +237,7 @@ def _line_ranges_text(lines: Range) -> str:
     return f"{lines.start_line}" if lines.start_line == lines.end_line else f"{lines.start_line}-{lines.end_line}"
 
 
-def document_text(document: Document) -> str:
+def document_text(document: AnyDocument) -> str:
     """Return the kind of a document, with its title or its path."""
     kind = DOCUMENTS.get(document.kind, clean_line(document.kind, 40))
     name = clean_line(document.title or document.path or "", 100)

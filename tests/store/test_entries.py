@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from msgspec.structs import asdict, astuple, replace
 
 from copilog import ingest, sample
+from copilog.derive.documents import numbered_documents
 from copilog.model import (
     Agent,
     AnyPart,
@@ -191,7 +192,8 @@ def test_rows_have_the_columns_of_their_tables(database: sqlite3.Connection) -> 
 
 def test_every_message_has_a_row_and_so_has_the_title() -> None:
     for conversation in sample_conversations():
-        assert len(entry_of(conversation).messages) == len(conversation.messages) + 1
+        documents = sum(made.is_own for made in numbered_documents(conversation))
+        assert len(entry_of(conversation).messages) == len(conversation.messages) + documents + 1
 
 
 def test_a_conversation_has_one_row() -> None:

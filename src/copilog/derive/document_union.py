@@ -49,7 +49,11 @@ def add_document(documents: list[AnyDocument], added: AnyDocument) -> int:
 
 def united(one: AnyDocument, other: AnyDocument) -> AnyDocument | None:
     """Return a document with what both have, or None if they are two: the first one decides where both are equal."""
-    if type(one) is not type(other) or one.kind != other.kind or not _agree(one, other):
+    if type(one) is not type(other):
+        return None
+    if one.path != other.path and None not in (one.path, other.path) and one.kind not in _SUMMARIES:
+        return None  # as all other fields, but most documents differ in this one
+    if one.kind != other.kind or not _agree(one, other):
         return None
     first, second = (one, other) if _fullness(one) >= _fullness(other) else (other, one)
     values: dict[str, Any] = {}
@@ -64,6 +68,11 @@ def united(one: AnyDocument, other: AnyDocument) -> AnyDocument | None:
     return type(first)(**values)
 
 
+def is_same_text(one: AnyDocument, other: AnyDocument) -> bool:
+    """Return whether two documents have the same text, whatever their blanks."""
+    return one.text == other.text or _plain(one.text) == _plain(other.text)
+
+
 def _agree(one: AnyDocument, other: AnyDocument) -> bool:
     free = _FREE | _FREE_OF_SUMMARIES if one.kind in _SUMMARIES else _FREE
     fields = [name for name in one.__struct_fields__ if name not in free]
@@ -75,10 +84,10 @@ def _agree(one: AnyDocument, other: AnyDocument) -> bool:
         mine, theirs = getattr(one, name), getattr(other, name)
         if mine != theirs and mine is not None and theirs is not None:
             return False
-    return _is_same_text(one, other)
+    return _has_same_text(one, other)
 
 
-def _is_same_text(one: AnyDocument, other: AnyDocument) -> bool:
+def _has_same_text(one: AnyDocument, other: AnyDocument) -> bool:
     if one.text == other.text:
         return True
     if isinstance(one, ArtifactDocument | ResearchDocument) and not (one.text and other.text):

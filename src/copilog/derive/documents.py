@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from copilog.derive.document_union import sections_in, title_in, united
+from copilog.derive.document_union import is_same_text, sections_in, title_in, united
 from copilog.model import (
     AnyDocument,
     CheckpointDocument,
     Compaction,
     Conversation,
     Message,
+    ReferenceDocument,
+    SessionFileDocument,
     SummaryDocument,
     TodoItem,
     TodoList,
@@ -23,6 +25,7 @@ from copilog.model import (
 )
 
 FROM_STORE = "checkpoint"  # `native` of a summary that a session store numbers
+COLLECTION = "collection"  # mark: documents that belong to no conversation
 _MARKS = {"completed": "x", "in-progress": "~"}
 
 
@@ -36,14 +39,56 @@ class DocumentAt(NamedTuple):
 def documents_of(conversation: Conversation) -> list[DocumentAt]:
     """Return all documents of a conversation: the recorded ones in their order, then those of its messages."""
     found = [DocumentAt(document, None) for document in conversation.documents]
+    recorded = len(found)
     for number, made in _in_messages(conversation):
-        for position, known in enumerate(found):
+        among = recorded if isinstance(made, TodosDocument) else len(found)  # a list that returns is another state
+        for position, known in enumerate(found[:among]):
             if (both := united(made, known.document)) is not None:
-                found[position] = DocumentAt(both, number if known.message is None else known.message)
+                is_shown = known.message is None and is_same_text(both, made)
+                found[position] = DocumentAt(both, number if is_shown else known.message)
                 break
         else:
             found.append(DocumentAt(made, number))
     return found
+
+
+def is_collection(conversation: Conversation) -> bool:
+    """Return whether something stored is no conversation, but memories of a user, a repository or a workspace."""
+    return COLLECTION in conversation.marks or conversation.id.startswith("memory:")  # as earlier versions marked them
+
+
+class NumberedDocument(NamedTuple):
+    """A document, and the number of the message with its text; None if it has no text to search.
+
+    A document that no message shows counts as one after the last message: its number is its place in the archive, and
+    its address on pages.
+    """
+
+    document: AnyDocument
+    number: int | None
+    is_own: bool  # whether no message has the text
+
+
+def numbered_documents(conversation: Conversation) -> list[NumberedDocument]:
+    """Return the documents of a conversation with their numbers."""
+    following = len(conversation.messages)
+    found: list[NumberedDocument] = []
+    for document, message in documents_of(conversation):
+        is_own = message is None and searchable_text(document) != ""
+        found.append(NumberedDocument(document, following if is_own else message, is_own))
+        following += is_own
+    return found
+
+
+def searchable_text(document: AnyDocument) -> str:
+    """Return the text of a document with its title; of a reference what it names, and nothing of a session's file."""
+    if isinstance(document, ReferenceDocument):
+        return f"{document.type or 'reference'} {document.value or ''}".strip()
+    if isinstance(document, SessionFileDocument):
+        return ""
+    title = document.title
+    has_title = not title or title in document.text[: 2 * len(title)]
+    return document.text if has_title else f"{title}\n{document.text}"
 
 
 def todos_text(items: list[TodoItem]) -> str:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from copilog import jsonio
+from copilog.derive import add_title
+from copilog.derive.documents import COLLECTION
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile
 from copilog.intake.files import read_bytes
@@ -130,16 +132,19 @@ class Memories(Source):
             document = PlanDocument(text=text, path=memory.path)
         else:
             document = MemoryDocument(text=text, path=memory.path, scope=memory.scope)
-        yield Conversation(
+        made = Conversation(
             id=memory.conversation_id,
             native_id=memory.native_id,
             source=self.name,
             application=found.application,
             workspace=found.workspace,
-            marks=["memory"],
+            marks=["memory"] if memory.scope == "session" else ["memory", COLLECTION],
             provenance=[provenance_of(found, role="resource")],
             documents=[document],
         )
+        if memory.scope != "session":
+            add_title(made, f"Memories of the {memory.scope}", "placeholder")
+        yield made
 
 
 def _text_of(path: Path, ledger: Ledger) -> str:

@@ -28,6 +28,7 @@ from copilog.errors import UsageError
 TABLES: tuple[Table, ...] = (
     totals.CONVERSATIONS,
     totals.SOURCES,
+    totals.DOCUMENTS,
     totals.TURNS,
     totals.MESSAGES,
     totals.TOOL_CALLS,

@@ -8,7 +8,7 @@ from copilog.model import AnyDocument, OtherDocument
 
 FILE = "file"  # until 0.2, the kind of artifacts and research
 OTHER = "other"
-_KINDS = frozenset(str(kind.__struct_config__.tag) for kind in get_args(AnyDocument))
+KINDS = frozenset(str(kind.__struct_config__.tag) for kind in get_args(AnyDocument))
 _FIELDS = frozenset(OtherDocument.__struct_fields__) - {"type"}
 
 
@@ -22,7 +22,7 @@ def with_known_kinds(conversation: dict[str, Any]) -> dict[str, Any]:
 
 def _with_known_kind(document: Any) -> Any:
     kind = document.get("kind") if isinstance(document, dict) else None
-    if not isinstance(kind, str) or (kind in _KINDS and (kind != OTHER or "type" in document)):
+    if not isinstance(kind, str) or (kind in KINDS and (kind != OTHER or "type" in document)):
         return document
     if kind == FILE:
         is_research = str(document.get("path")).startswith("research/")

@@ -421,7 +421,7 @@ def test_a_document_is_on_every_surface() -> None:
     page = html_page(conversation, made_by="copilog")
     markdown = markdown_page(conversation)
     told = pieces_of(conversation)[-1].written(None)
-    shown = [terminal(conversation), page, markdown, told, texts_of(conversation)[-1].result or ""]
+    shown = [terminal(conversation), page, markdown, told, texts_of(conversation)[-2].result or ""]
 
     assert ["First the tides, then the moon" in text for text in shown] == [True] * 5
     assert ["plan.md" in text for text in shown[:4]] == [True] * 4

@@ -28,7 +28,7 @@ from copilog.cli.common import (
 from copilog.cli.dates import when
 from copilog.cli.json_output import print_json
 from copilog.cli.selection_options import selects
-from copilog.derive.documents import COLLECTION
+from copilog.derive.documents import is_collection
 from copilog.diagnostics import Report
 from copilog.errors import UsageError
 from copilog.store.selection import Selection
@@ -106,8 +106,8 @@ def command(
             summaries = archive.list_selected(msgspec.structs.replace(selection, include_empty=True))
         else:
             summaries, histories = _on_disk(settings, in_full, not (in_full or show_all), report)
-        collections = sum(COLLECTION in summary.marks for summary in summaries)
-        empty = sum(bool(summary.is_empty) and COLLECTION not in summary.marks for summary in summaries)
+        collections = sum(map(is_collection, summaries))
+        empty = sum(bool(summary.is_empty) and not is_collection(summary) for summary in summaries)
         if not show_all:
             summaries = [summary for summary in summaries if not summary.is_empty]
         most = limit or (len(summaries) if show_all or as_json or as_csv else settings.config.list_limit.value)

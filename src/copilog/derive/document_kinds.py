@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from copilog.model import AnyDocument, OtherDocument
+from copilog.model import AnyDocument, MemoryDocument, MemoryScope, OtherDocument
 
 FILE = "file"  # until 0.2, the kind of artifacts and research
 OTHER = "other"
+_SCOPES: dict[object, MemoryScope] = {
+    "user": "user",
+    "repo": "repository",
+    "workspace": "workspace",
+    "session": "session",
+}
 KINDS = frozenset(str(kind.__struct_config__.tag) for kind in get_args(AnyDocument))
 _FIELDS = frozenset(OtherDocument.__struct_fields__) - {"type"}
+
+
+def scope_of(document: MemoryDocument) -> MemoryScope | None:
+    """Return whose memory a document is; earlier versions recorded it beside the fields."""
+    scope = (document.extra or {}).get("scope")
+    if document.scope is not None or scope not in _SCOPES:
+        return document.scope
+    return _SCOPES[scope]
 
 
 def with_known_kinds(conversation: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ same things as the files and rows of a store that record them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from copilog.derive.document_union import is_same_text, sections_in, title_in, united
 from copilog.model import (
@@ -27,6 +27,15 @@ from copilog.model import (
 FROM_STORE = "checkpoint"  # `native` of a summary that a session store numbers
 COLLECTION = "collection"  # mark: documents that belong to no conversation
 _MARKS = {"completed": "x", "in-progress": "~"}
+
+
+class Named(Protocol):
+    """What a list has of a conversation."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def marks(self) -> list[str]: ...
 
 
 class DocumentAt(NamedTuple):
@@ -52,7 +61,7 @@ def documents_of(conversation: Conversation) -> list[DocumentAt]:
     return found
 
 
-def is_collection(conversation: Conversation) -> bool:
+def is_collection(conversation: Conversation | Named) -> bool:
     """Return whether something stored is no conversation, but memories of a user, a repository or a workspace."""
     return COLLECTION in conversation.marks or conversation.id.startswith("memory:")  # as earlier versions marked them
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from copilog.derive.document_kinds import scope_of
 from copilog.derive.documents import NumberedDocument
 from copilog.derive.memory_uses import memory_uses
 from copilog.model import (
@@ -32,7 +33,7 @@ def document_rows(documents: list[NumberedDocument]) -> Iterator[DocumentRow]:
             turn=document.turn,
             message=row,
             number=number if number is not None and abs(number) < LARGEST else None,
-            scope=document.scope if isinstance(document, MemoryDocument) else None,
+            scope=scope_of(document) if isinstance(document, MemoryDocument) else None,
             type=document.type if isinstance(document, ReferenceDocument) else None,
             value=document.value if isinstance(document, ReferenceDocument) else None,
             tool=document.tool if isinstance(document, SessionFileDocument) else None,

@@ -33,6 +33,13 @@ DOCUMENT_TABLES = """
     CREATE VIEW memory_uses AS
         SELECT c.id AS conversation, u.turn, u.path, u.how
         FROM memory_use AS u JOIN conversation AS c ON c.rowid = u.conversation;
+    -- Earlier versions did not take all that these files say of documents: the next scan reads them again.
+    UPDATE unit SET signature = '' WHERE EXISTS (
+        SELECT 1 FROM json_each(unit.ids) AS named JOIN conversation AS c ON c.id = named.value
+        JOIN trace AS t ON t.conversation = c.rowid
+        WHERE t.source IN ('session-store', 'memories', 'session-todos'));
+    UPDATE file SET modified_ns = -1 WHERE path IN (
+        SELECT path FROM trace WHERE source IN ('session-store', 'memories', 'session-todos'));
     DROP VIEW messages;
     CREATE VIEW messages AS
         SELECT c.id AS conversation, m.position, m.role, m.turn, m.created_at, m.mode, m.model, m.parent_call_id,

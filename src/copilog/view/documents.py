@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from copilog.derive.document_kinds import scope_of
 from copilog.derive.documents import numbered_documents
 from copilog.model import (
     AnyDocument,
@@ -20,12 +21,6 @@ from copilog.view.terminal_text import clean_line
 from copilog.view.wording import document_text, path_text
 
 FILES, REFERENCES, NO_TEXT = "Files of the session store", "References of the session store", "Saved files without text"
-MEMORIES = {
-    "user": "Memory of the user",
-    "repository": "Memory of the repository",
-    "workspace": "Memory of the workspace",
-    "session": "Memory of the session",
-}
 
 
 def shown_documents(conversation: Conversation) -> list[ShownDocument]:
@@ -67,7 +62,7 @@ def _title(document: AnyDocument) -> str:
 def _facts(document: AnyDocument) -> Iterator[str]:
     if isinstance(document, CheckpointDocument) and document.number is not None:
         yield f"number {document.number}"
-    if isinstance(document, MemoryDocument) and document.scope is not None:
-        yield MEMORIES[document.scope].removeprefix("Memory ")
+    if isinstance(document, MemoryDocument) and (scope := scope_of(document)) is not None:
+        yield f"of the {scope}"
     if document.turn is not None:
         yield f"turn {document.turn + 1}"

@@ -231,10 +231,11 @@ def test_a_memory_that_a_prompt_contained_was_used(tmp_path: Path) -> None:
 # --- every order of scanning ----------------------------------------------------------------------------------------
 
 
-def _write_log(home: Path) -> None:
+def _write_log(home: Path, *, is_longer: bool = False) -> None:
     done = {"success": True, "summaryContent": f"{SUMMARY}\n<checkpoint_title>Lantern</checkpoint_title>"}
     log = Log().start().ask("Light it").say().add("session.compaction_complete", {**done, "checkpointNumber": 1})
-    write_log(home, log.ask("Thanks").say())
+    log.ask("Thanks").say()
+    write_log(home, log.ask("More?").say() if is_longer else log)
 
 
 def _write_checkpoint(home: Path) -> None:
@@ -275,6 +276,24 @@ def _write_memory(home: Path) -> None:
 
 WRITERS = (_write_log, _write_checkpoint, _write_plan, _write_store, _write_memory)
 ORDERS = st.permutations(WRITERS)
+
+
+def test_documents_outlive_their_files(tmp_path: Path) -> None:
+    for write in WRITERS:
+        write(tmp_path)
+    with Archive(tmp_path / "archive.db", write=True) as archive:
+        scan(archive, roots=find_roots([tmp_path]))
+        for path in [*tmp_path.glob(".config/**/wick.md"), session_folder(tmp_path) / "plan.md"]:
+            path.unlink()
+        _write_log(tmp_path, is_longer=True)
+        scan(archive, roots=find_roots([tmp_path]))
+
+        stored = archive.get(f"cli:{SESSION}")
+        assert {"memory", "plan"} <= {document.kind for document in stored.documents}
+        assert archive.search("in:memory binnacle").total == 1
+        before = archive.digest_of(stored.id)
+        scan(archive, roots=find_roots([tmp_path]))
+        assert archive.digest_of(stored.id) == before
 
 
 def session_folder(home: Path) -> Path:

@@ -4,6 +4,7 @@ An archive outlives the files that it was read from. The stored conversation is 
 
 - a file that was not read this time, or that no longer exists, keeps its turns;
 - a file that was not read this time, and is still there, keeps what it says about the conversation as a whole;
+- a document of a file that was not read this time stays, whether the file exists or not;
 - a file that was read again and now lacks a turn is a newer state of the file. Its earlier state is a
   trace of its own, with the role `earlier`.
 """
@@ -15,6 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from copilog.derive.document_union import add_document
 from copilog.identity import merge
 from copilog.identity.alignment import align
 from copilog.identity.conflicts import Texts, overruled
@@ -54,6 +56,22 @@ def with_earlier(now: Conversation, before: Conversation, is_gone: Callable[[str
         # What was overruled when the earlier reading was merged is overruled again.
         place.conflicts = [one for at, one in enumerate(place.conflicts) if one not in place.conflicts[:at]]
     return united
+
+
+def keep_documents(now: Conversation, before: Conversation) -> None:
+    """Add the documents of files that were not read this time, and these files: a program deletes old memories."""
+    read = {place.path for place in read_traces(now)}
+    index_of = {turn.request_id: turn.index for turn in now.turns if turn.request_id is not None}
+    turns = {turn.index: index_of.get(turn.request_id or "") for turn in before.turns}
+    now.documents = list(now.documents)
+    kept: set[str] = set()
+    for document in before.documents:
+        if document.traces and read.isdisjoint(document.traces):
+            turn = turns.get(document.turn) if document.turn is not None else None
+            add_document(now.documents, msgspec.structs.replace(document, turn=turn))
+            kept.update(document.traces)
+    known = {place.path for place in now.provenance}
+    now.provenance += [place for place in before.provenance if place.path in kept - known]
 
 
 def _keep_facts(now: Conversation, before: Conversation) -> None:

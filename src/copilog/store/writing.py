@@ -139,6 +139,17 @@ def lacks_something_stored(connection: sqlite3.Connection, entry: Entry) -> bool
     return False
 
 
+def lacks_documents(connection: sqlite3.Connection, entry: Entry) -> bool:
+    """Return whether a stored document is of a file that was not read this time."""
+    present = {trace.path for trace in entry.traces}
+    stored = connection.execute(
+        "SELECT d.trace FROM conversation_document AS d JOIN conversation AS c ON c.rowid = d.conversation"
+        " WHERE c.id = ? AND d.trace IS NOT NULL",
+        (entry.id,),
+    )
+    return any(trace not in present for (trace,) in stored)
+
+
 def _turn_key(request_id: str | None, prompt: int | None, started_at: str | None) -> object:
     return request_id or (prompt, started_at)
 

@@ -17,6 +17,7 @@ from copilog.analysis.lineage.git import GitError, Repository
 from copilog.analysis.selection import Chosen
 from copilog.derive.argued_edits import is_among
 from copilog.derive.commands import commands_of
+from copilog.derive.documents import documents_of
 from copilog.derive.file_touches import CHANGES, file_touches
 from copilog.errors import UsageError
 from copilog.model import AnyDocument, Confirmation, Conversation, Text
@@ -201,7 +202,7 @@ def _records(conversation: Conversation, path: str) -> Iterator[NamedIn]:
     """Yield the plans, checkpoints and summaries that name the file, each with the paragraph that does."""
     name = Path(path).name
     found = 0
-    for document in conversation.documents:
+    for document, _ in documents_of(conversation):
         if document.kind in RECORDS and found < MOST_EXCERPTS and (excerpt := _paragraph_with(document, name)):
             found += 1
             yield NamedIn(kind=document.kind, title=document.title, excerpt=excerpt)

@@ -198,7 +198,9 @@ def read_file(found: Found, report: Report) -> Iterator[Conversation]:
 
 
 def _name_traces(conversation: Conversation) -> None:
-    """Name the file of each document whose source did not."""
+    """Name the file of each document whose source did not; a file of copilog's own has what was recorded."""
+    if is_recorded(conversation):
+        return
     for document in conversation.documents:
         if not document.traces:
             document.traces = [conversation.provenance[0].path]

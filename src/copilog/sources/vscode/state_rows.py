@@ -125,6 +125,6 @@ def stubs_with_todos(value: Any, found: Found, ledger: Ledger) -> Iterator[Conve
             workspace=found.workspace,
             application=found.application,
             marks=["stub", *(["external"] if named is not None and named.is_external else [])],
-            documents=[TodosDocument(text=todos_text(todos), items=todos)],
+            documents=[TodosDocument(text=todos_text(todos), items=todos, traces=[str(found.path)])],
             provenance=[provenance_of(found, role="index", table=TABLE, row=LISTS_OF_SESSIONS)],
         )

@@ -27,6 +27,7 @@ from conformance.observe_turn import observe_turn
 from conformance.truth import MAIN
 from copilog.analysis import Selection, measure
 from copilog.analysis.figures import SpendRow, Stats
+from copilog.derive.documents import documents_of
 from copilog.ingest import find_roots, inspect
 from copilog.ingest.inspection import inspect_file
 from copilog.ingest.scanning import scan
@@ -157,7 +158,7 @@ def _conversation(conversation: Conversation, session: str, names: dict[str, str
     hooks = [part for part in parts if isinstance(part, Hook)]
     yield "hooks", session, [hook.type for hook in hooks]
     yield "hooks that blocked", session, [hook.reason for hook in hooks if hook.is_blocking]
-    yield "documents", session, sorted({document.kind for document in conversation.documents})
+    yield "documents", session, sorted(_kinds_beside_messages(conversation))
     commands = [part for part in parts if isinstance(part, ToolCall) and part.origin == "user"]
     yield "user's commands", session, [_command(command) for command in commands]
 
@@ -240,3 +241,10 @@ def requests_seen(conversation: Conversation, session: str, truth: Truth) -> See
 def _command(call: ToolCall) -> list[Any]:
     """What the user ran, and its exit code."""
     return [json.loads(call.arguments or "{}").get("command"), call.concluded_exit_code]
+
+
+def _kinds_beside_messages(conversation: Conversation) -> set[str]:
+    """Return the kinds of documents, without lists of a store and without what a compaction in a turn shows."""
+    kinds = {document.kind for document, at in documents_of(conversation) if at is None or document.kind == "todos"}
+    recorded = {document.kind for document in conversation.documents}
+    return (kinds & recorded) - {"session-file", "reference"}

@@ -437,6 +437,7 @@ def made_up_stats(days: int = 62) -> Stats:
             edits=860,
             workspaces=3,
             sources=[CountRow(name="vscode-session-log", times=49), CountRow(name="cli-events", times=22)],
+            documents=[CountRow(name="plan", times=12), CountRow(name="checkpoint", times=7)],
         ),
         tokens=_tokens(days),
         models=_models(),

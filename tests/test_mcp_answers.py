@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from copilog.model import (
     Confirmation,
     Conversation,
-    Document,
     FileEdit,
+    MemoryDocument,
     Message,
     Mode,
     Model,
+    PlanDocument,
     Question,
     Terminal,
     Text,
@@ -179,7 +180,7 @@ def of_long_names(letter: str) -> Conversation:
         workspace=Workspace(folder="/" + letter * 3000, repository=letter * 3000, branch=letter * 3000),
         turns=turns,
         messages=messages,
-        documents=[Document(kind="memory", title=letter * 3000, path=letter * 3000, text=letter * 9000)],
+        documents=[MemoryDocument(title=letter * 3000, path=letter * 3000, text=letter * 9000)],
     )
 
 
@@ -263,7 +264,7 @@ def explained(repo: Repo) -> Conversation:
         [],
         folder=repo.folder,
         title="Spring tides",
-        documents=[Document(kind="plan", text="# Plan\n\n- high water in src/tides.py, token " + SECRET)],
+        documents=[PlanDocument(text="# Plan\n\n- high water in src/tides.py, token " + SECRET)],
     )
     conversation.messages[2].parts = [Text(text=f"Add the high water of spring tides. {SECRET}")]
     call = ToolCall(id="r", name="bash", arguments='{"command": "pytest"}', status="complete")
@@ -338,7 +339,7 @@ def test_a_secret_at_the_end_of_a_cut_text_is_redacted_first(tmp_path: Path) -> 
         path = tmp_path / f"{before}.db"
         with Archive(path, write=True) as archive:
             made = conversation_with("memory", [Text(text="?")], title="Memory")
-            made.documents = [Document(kind="memory", text="x" * before + f" {SECRET} " + "y" * 900)]
+            made.documents = [MemoryDocument(text="x" * before + f" {SECRET} " + "y" * 900)]
             archive.put(concluded_entry(made), "made for a test")
         shown = json.dumps(called(path, "memories", Redactor()).structured_content)
 

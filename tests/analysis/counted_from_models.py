@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from copilog.derive import agent_name, is_counted, model_of
+from copilog.derive.documents import documents_of
 from copilog.derive.exit_codes import exit_code_of
 from copilog.derive.failures import turn_status
 from copilog.derive.model_names import key_of
@@ -65,6 +66,9 @@ Found = Iterator[tuple[str, Key, float]]  # figure, key, amount
 def _figures_of(conversation: Conversation, turns: dict[int, Turn]) -> Found:
     yield "totals.conversations", (), 1
     yield "totals.sources.times", (conversation.provenance[0].source,), 1
+    for document, _ in documents_of(conversation):
+        if document.turn is None or document.turn in turns:
+            yield "totals.documents.times", (document.kind,), 1
     touched = conversation.updated_at or conversation.started_at
     for turn in turns.values():
         yield from _of_turn(turn)

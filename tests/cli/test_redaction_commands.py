@@ -201,9 +201,9 @@ def test_an_id_with_a_placeholder_can_be_used_in_the_next_question(home: Home) -
 
     async def ask() -> tuple[str, str]:
         async with Client(build_server(archive_path(), None, Redactor())) as client:
-            listed = str(await client.call_tool("list_conversations", {}))
+            listed = str(await client.call_tool("search", {}))
             (found,) = set(re.findall(r"vscode:redacted-[0-9a-f]{8}@example\.invalid", listed))
-            return listed, str(await client.call_tool("read_conversation", {"id": found}))
+            return listed, str(await client.call_tool("read", {"id": found}))
 
     listed, window = anyio.run(ask)
     assert "ana.petrov" not in listed + window

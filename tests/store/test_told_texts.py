@@ -12,11 +12,11 @@ from copilog.model import (
     Attachment,
     Conversation,
     CustomAgent,
-    Document,
     Message,
     Place,
     Prompt,
     Skill,
+    SkillDocument,
     ToolCall,
     ToolResult,
     Turn,
@@ -72,7 +72,7 @@ def test_the_text_of_a_skill_is_found_however_it_was_loaded(made: Conversation) 
 
 def test_a_document_of_a_skill_belongs_to_no_turn() -> None:
     made = skilled()
-    made.documents = [Document(kind="skill", title="tides", text=FILE, path=PATH)]
+    made.documents = [SkillDocument(title="tides", text=FILE, path=PATH)]
 
     assert list(told_texts(made)) == [ToldText(None, "skill", "tides", BODY, PATH)]
 

@@ -39,9 +39,11 @@ from copilog.analysis.figures import (
     TimeSection,
     TokensSection,
     ToolsSection,
+    TotalsSection,
     TouchedFileRow,
     WorkSection,
 )
+from copilog.derive.document_kinds import KINDS
 from copilog.derive.line_counts import sum_of_lines
 
 OTHER_ERROR, OTHER_REASON, OTHER_PROGRAM, OTHER_LANGUAGE = "other error", "other", "other program", "other language"
@@ -63,7 +65,7 @@ def anonymous(stats: Stats) -> Stats:
     return Stats(
         since=_coarse_time(stats.since),
         until=_coarse_time(stats.until),
-        totals=stats.totals,
+        totals=_totals(stats.totals, names),
         tokens=_tokens(stats.tokens, names),
         models=_models(stats.models, names),
         tools=_tools(stats.tools, names),
@@ -72,6 +74,12 @@ def anonymous(stats: Stats) -> Stats:
         work=_work(stats.work),
         time=_time(stats.time),
     )
+
+
+def _totals(totals: TotalsSection, names: _Names) -> TotalsSection:
+    """Return the totals; a kind of document that this version does not know may be any text."""
+    documents = [replace(row, name=names.document(row.name)) for row in totals.documents]
+    return replace(totals, documents=documents)
 
 
 # --- names ----------------------------------------------------------------------------------------------------------
@@ -102,6 +110,7 @@ class _Names:
         self.skill = _Numbered("skill")
         self.model = _Numbered("model", public.is_model)
         self.server = _Numbered("server")
+        self.document = _Numbered("kind", KINDS.__contains__)
         self._tools: dict[str, str] = {}
         self._own = _Numbered("tool")
         self._of_servers: dict[str, _Numbered] = {}

@@ -29,6 +29,7 @@ from copilog.model import turn_number
 TABLES: tuple[Table, ...] = (
     totals.CONVERSATIONS,
     totals.SOURCES,
+    totals.DOCUMENTS,
     totals.TURNS,
     totals.MESSAGES,
     totals.TOOL_CALLS,

@@ -487,6 +487,7 @@ class TotalsSection(Figures, kw_only=True):
     edits: int
     workspaces: int
     sources: list[CountRow]  # conversations by source
+    documents: list[CountRow]  # by kind
 
 
 class Stats(Figures, kw_only=True):

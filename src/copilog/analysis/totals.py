@@ -33,11 +33,25 @@ SOURCES = SqlTable(
     source="temp.chosen AS c",
     turn="NULL",
 )
+DOCUMENTS = SqlTable(
+    name="totals.documents",
+    amounts={"times": Amount("1", "Documents")},
+    keys=("name",),
+    by=("d.kind",),
+    of=" of kind {}",
+    source=f"""
+        temp.chosen AS v CROSS JOIN conversation_document AS d ON d.conversation = v.conversation
+        CROSS JOIN temp.chosen_turn AS c ON c.conversation = d.conversation AND c.turn = coalesce(d.turn, {NO_TURN})
+    """,
+)
 TURNS = SqlTable(
     name="totals", amounts={"turns": Amount("1", "Turns")}, source="temp.chosen_turn AS c", where="c.is_turn"
 )
 MESSAGES = SqlTable(
-    name="totals", amounts={"messages": Amount("1", "Messages")}, source=CHOSEN_MESSAGES, where="+f.role <> 'title'"
+    name="totals",
+    amounts={"messages": Amount("1", "Messages")},
+    source=CHOSEN_MESSAGES,
+    where="+f.role NOT IN ('title', 'document')",
 )
 TOOL_CALLS = SqlTable(name="totals", amounts={"tool_calls": Amount("1", "Tool calls")}, source=CHOSEN_CALLS)
 ALL_EDITS = SqlTable(name="totals", amounts={"edits": Amount("1", "Edits")}, source=f"({COUNTED_EDITS}) AS c")
@@ -54,6 +68,7 @@ def totals(chosen: Chosen) -> TotalsSection:
         tool_calls=tool_calls,
         **ALL_EDITS.sums(chosen)[0],
         workspaces=workspaces,
+        documents=[CountRow(**row) for row in DOCUMENTS.sums(chosen, order="times DESC, 1")],
         sources=[CountRow(**row) for row in SOURCES.sums(chosen, order="times DESC, 1")],
     )
 

@@ -30,8 +30,8 @@ QUERY_FIELD = re.compile(r"(?P<before>[-+(]*)(?P<name>[a-z]+):(?P<value>.*)", re
 LISTING = ("", "9", "33", "63", "64")  # COMP_TYPE of bash, unless the candidates are inserted one by one
 _TAKES_ID = re.compile(r"\bID\b")
 _IDS = """
-    SELECT id, title FROM conversation
-    WHERE NOT is_empty AND (substr(id, 1, length(?1)) = ?1 OR substr(id, instr(id, ':') + 1, length(?1)) = ?1)
+    SELECT id, title FROM conversation AS c
+    WHERE {listed} AND (substr(id, 1, length(?1)) = ?1 OR substr(id, instr(id, ':') + 1, length(?1)) = ?1)
     ORDER BY coalesce(updated_at, started_at) DESC LIMIT ?2
 """
 
@@ -65,7 +65,9 @@ def _completer_of(parameter: click.Parameter) -> Callable[[click.Context, str], 
 
 def _ids(context: click.Context, incomplete: str, metavar: str) -> list[CompletionItem]:
     """Return ids, the last active conversation first, without the part before the colon unless it was typed."""
-    rows = _rows(context, _IDS, incomplete, MOST_IDS)
+    from copilog.store.selection import LISTED
+
+    rows = _rows(context, _IDS.format(listed=LISTED), incomplete, MOST_IDS)
     has_colon = ":" in incomplete
     items = [CompletionItem("last", help="the last active conversation")] if rows and "last" in metavar else []
     items += [CompletionItem(_id(name, has_colon=has_colon), help=_line(title)) for name, title in rows]

@@ -73,7 +73,7 @@ class Section(NamedTuple):
 
 
 SECTIONS = {
-    "totals": Section(("sources",), {"sources": "times"}),
+    "totals": Section(("sources", "documents"), {"sources": "times", "documents": "times"}),
     "tokens": Section(
         (*SPEND_TABLES, "composition", "origins", "calibration"),
         {"composition": "percent", **dict.fromkeys(SPEND_TABLES, COST_DRAWN)},

@@ -32,6 +32,7 @@ class _Conflict(Conflict, kw_only=True):
 
 
 _NUMBERED: dict[type, Any] = {Message: _Message, Turn: _Turn, FileChange: _FileChange, Conflict: _Conflict}
+_ARE_NUMBERED = tuple(_NUMBERED.values())
 
 
 def with_numbers(value: Any) -> Any:
@@ -62,7 +63,7 @@ def _with_conflicts(trace: Provenance) -> Provenance:
 
 
 def _numbered(item: Of, index: int | None) -> Of:
-    if index is None:
+    if index is None or isinstance(item, _ARE_NUMBERED):
         return item
     fields = {name: getattr(item, name) for name in item.__struct_fields__}
     made: Of = _NUMBERED[type(item)](**fields, number=turn_number(index))

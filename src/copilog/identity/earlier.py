@@ -5,6 +5,7 @@ An archive outlives the files that it was read from. The stored conversation is 
 - a file that was not read this time, or that no longer exists, keeps its turns;
 - a file that was not read this time, and is still there, keeps what it says about the conversation as a whole; if it
   leads the stored conversation, it leads on unless the present reading is fuller, so that a copy changes nothing;
+- a document of a file that was not read this time stays, whether the file exists or not;
 - a file that was read again and now lacks a turn is a newer state of the file. Its earlier state is a
   trace of its own, with the role `earlier`.
 """
@@ -17,6 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from copilog.derive.document_union import add_document
 from copilog.derive.running import OPEN
 from copilog.identity import merge
 from copilog.identity.alignment import align
@@ -81,6 +83,22 @@ def _standing(before: Conversation, earlier: Conversation, left: list[Provenance
         messages=[message for message in before.messages if message.turn is None or message.turn in turns],
         provenance=[*left, *(place for name, place in kept.items() if name not in names)],
     )
+
+
+def keep_documents(now: Conversation, before: Conversation) -> None:
+    """Add the documents of files that were not read this time, and these files: a program deletes old memories."""
+    read = {place.path for place in read_traces(now)}
+    index_of = {turn.request_id: turn.index for turn in now.turns if turn.request_id is not None}
+    turns = {turn.index: index_of.get(turn.request_id or "") for turn in before.turns}
+    now.documents = list(now.documents)
+    kept: set[str] = set()
+    for document in before.documents:
+        if document.traces and read.isdisjoint(document.traces):
+            turn = turns.get(document.turn) if document.turn is not None else None
+            add_document(now.documents, msgspec.structs.replace(document, turn=turn))
+            kept.update(document.traces)
+    known = {place.path for place in now.provenance}
+    now.provenance += [place for place in before.provenance if place.path in kept - known]
 
 
 def _keep_facts(now: Conversation, before: Conversation) -> None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from copilog import identity
 from copilog.derive import conclude
 from copilog.derive.prompts import HISTORIES, keys_by_turn, linked_keys, owners_of, with_former, without_linked
-from copilog.identity.earlier import was_emptied, with_earlier
+from copilog.identity.earlier import keep_documents, was_emptied, with_earlier
 from copilog.ingest.archive_matches import NAMELESS, Comparison, Group, Regrouping
 from copilog.ingest.export_merge import fitting, merge_members, prints_of, with_doubts
 from copilog.ingest.forks import mark_stored_prompts_of_forks
@@ -46,7 +46,7 @@ from copilog.store.parts import (
 )
 from copilog.store.prompts import histories, histories_near, owners_with
 from copilog.store.units import forget_reading, merged_by_part
-from copilog.store.writing import Outcome, absorb, lacks_something_stored, replace_rows
+from copilog.store.writing import Outcome, absorb, lacks_documents, lacks_something_stored, replace_rows
 
 ATIF = "atif"
 
@@ -93,6 +93,16 @@ class Joining:
             return self.archive.put(entry, signature, is_united=bool(entry.turns)), entry
 
     def _with_earlier(self, entry: Entry) -> Entry:
+        """Return a reading with what it lacks of what was stored: turns, texts and documents."""
+        entry = self._with_earlier_turns(entry)
+        if entry.row.source in HISTORIES or not lacks_documents(self.connection, entry):
+            return entry
+        now = _conversation_of(entry)
+        keep_documents(now, members_of(self.connection, merged_id_of(self.connection, entry.id) or entry.id)[entry.id])
+        conclude(now)
+        return entry_of(now)
+
+    def _with_earlier_turns(self, entry: Entry) -> Entry:
         """Return a reading with what its files contained when they were read before, and lack now.
 
         A file that lost all of its turns is the result of a failed write: then the stored conversation stays. A log of

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
+
 from copilog.store.archive import Archive
 from copilog.store.selection import Selection
 
@@ -31,8 +33,16 @@ class Memories(NamedTuple):
 
 
 def recorded_memories(archive: Archive, selection: Selection) -> Memories:
-    """Return the memories and plans of selected conversations, those of the last active conversation first."""
-    selected = archive.list_selected(selection, MOST_OPENED + 1)
+    """Return the memories and plans of selected conversations, those of the last active conversation first.
+
+    Memories of a workspace or of the user belong to no conversation, and count as well.
+    """
+    having = "SELECT c.id FROM conversation AS c JOIN conversation_document AS d ON d.conversation = c.rowid"
+    kinds = ", ".join("?" * len(KINDS))
+    rows = archive.connection.execute(f"{having} WHERE d.kind IN ({kinds})", sorted(KINDS))
+    ids = {name for (name,) in rows.fetchall()}
+    everywhere = msgspec.structs.replace(selection, include_empty=True)
+    selected = [summary for summary in archive.list_selected(everywhere) if summary.id in ids] if ids else []
     found = [
         Recorded(
             kind=document.kind,

@@ -92,7 +92,7 @@ def leaves_with_turns(conversation: Conversation) -> tuple[list[Leaf], list[int 
         if name == "turns":
             for turn in value:
                 turns += [turn.index] * len(leaves_in(turn))
-        elif name in ("messages", "file_changes"):
+        elif name in ("messages", "file_changes", "documents"):
             for item in value:
                 turns += [item.turn] * len(leaves_in(item))
         else:

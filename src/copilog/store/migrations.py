@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copilog.store.document_tables import DOCUMENT_TABLES
 from copilog.store.numbered_views import NUMBERED_VIEWS
 from copilog.store.told_tables import TOLD_TABLES
 from copilog.store.touched_tables import TOUCHED_TABLES
@@ -487,5 +488,6 @@ MIGRATIONS: tuple[str, ...] = (
                nullif(coalesce(t.git_branch, c.branch), '') AS git_branch
         FROM turn AS t JOIN conversation AS c ON c.rowid = t.conversation;
     """,
+    DOCUMENT_TABLES,
     NUMBERED_VIEWS,
 )

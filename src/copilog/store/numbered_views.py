@@ -11,7 +11,8 @@ NUMBERED_VIEWS = """
         SELECT c.id AS conversation, m.position, m.role, m.turn, m.turn + 1 AS number, m.created_at, m.mode, m.model,
                m.parent_call_id, m.user, m.answer, m.thinking, m.arguments, m.result, m.paths, o.superseded
         FROM message AS m JOIN conversation AS c ON c.rowid = m.conversation
-        LEFT JOIN turn AS o ON o.conversation = m.conversation AND o.position = m.turn WHERE m.role <> 'title';
+        LEFT JOIN turn AS o ON o.conversation = m.conversation AND o.position = m.turn
+        WHERE m.role NOT IN ('title', 'document');
     DROP VIEW turns;
     CREATE VIEW turns AS
         SELECT c.id AS conversation, t.position, t.position + 1 AS number, t.request_id, t.status, t.agent,

@@ -15,7 +15,7 @@ TEXT_COLUMNS = ("title", "user", "answer", "thinking", "arguments", "result", "p
 DETAIL_TABLES = (
     "turn", "tool_call", "file_edit", "token_usage", "skill", "trace", "spend", "prompt_share", "relation",
     "queued_prompt", "estimate_sample", "command", "file_touch",
-    "told_text",
+    "told_text", "conversation_document", "memory_use",
 )  # fmt: skip
 # Version of the rows that `entries` makes. Rows of an earlier version are rebuilt from the document.
 ROWS_VERSION = 20
@@ -27,7 +27,7 @@ UNNAMED = "(unnamed)"  # a sub-agent without a name
 VIEWS = (
     "conversations", "messages", "turns", "tool_calls", "file_edits", "usage", "spending", "prompt_shares", "skills",
     "relations", "traces", "files", "problems", "commands", "file_touches",
-    "told_texts",
+    "told_texts", "documents", "memory_uses",
 )  # fmt: skip
 
 

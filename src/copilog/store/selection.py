@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from copilog.store.reading import Meant
 
 TOUCHED = "coalesce(c.updated_at, c.started_at)"
+LISTED = "NOT c.is_empty"  # what lists show without filters
 MOST_NEAREST, MOST_LISTED = 3, 5  # names in a message
 NEAR_ENOUGH = 0.5
 
@@ -275,7 +276,7 @@ class Selected:
     @property
     def base(self) -> str:
         """Return the condition for all conversations without filters."""
-        return "TRUE" if self.selection.include_empty else "NOT c.is_empty"
+        return "TRUE" if self.selection.include_empty else LISTED
 
 
 def where(connection: sqlite3.Connection, selection: Selection) -> tuple[str, list[Any]]:

@@ -142,6 +142,17 @@ def lacks_something_stored(connection: sqlite3.Connection, entry: Entry) -> bool
     return False
 
 
+def lacks_documents(connection: sqlite3.Connection, entry: Entry) -> bool:
+    """Return whether a stored document is of a file that was not read this time."""
+    present = {trace.path for trace in entry.traces}
+    stored = connection.execute(
+        "SELECT d.trace FROM conversation_document AS d JOIN conversation AS c ON c.rowid = d.conversation"
+        " WHERE c.id = ? AND d.trace IS NOT NULL",
+        (entry.id,),
+    )
+    return any(trace not in present for (trace,) in stored)
+
+
 def _turn_key(request_id: str | None, prompt: int | None, started_at: str | None) -> object:
     return request_id or (prompt, started_at)
 
@@ -302,7 +313,7 @@ def details_of(entry: Entry) -> Iterator[tuple[str, Sequence[Row]]]:
     details: tuple[Sequence[Row], ...] = (
         entry.turns, entry.tool_calls, entry.file_edits, entry.usages, entry.skills, entry.traces,
         entry.spends, entry.shares, entry.relations, entry.queued, entry.samples, entry.commands, entry.touches,
-        entry.told,
+        entry.told, entry.documents, entry.memory_uses,
     )  # fmt: skip
     return zip(DETAILS, details, strict=True)
 

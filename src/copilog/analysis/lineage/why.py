@@ -17,9 +17,10 @@ from copilog.analysis.lineage.git import GitError, Repository
 from copilog.analysis.selection import Chosen
 from copilog.derive.argued_edits import is_among
 from copilog.derive.commands import commands_of
+from copilog.derive.documents import documents_of
 from copilog.derive.file_touches import CHANGES, file_touches
 from copilog.errors import UsageError
-from copilog.model import Confirmation, Conversation, Document, Text, turn_number
+from copilog.model import AnyDocument, Confirmation, Conversation, Text, turn_number
 from copilog.store.documents import stored_conversation
 
 MOST_COMMANDS = 5
@@ -201,13 +202,13 @@ def _records(conversation: Conversation, path: str) -> Iterator[NamedIn]:
     """Yield the plans, checkpoints and summaries that name the file, each with the paragraph that does."""
     name = Path(path).name
     found = 0
-    for document in conversation.documents:
+    for document, _ in documents_of(conversation):
         if document.kind in RECORDS and found < MOST_EXCERPTS and (excerpt := _paragraph_with(document, name)):
             found += 1
             yield NamedIn(kind=document.kind, title=document.title, excerpt=excerpt)
 
 
-def _paragraph_with(document: Document, name: str) -> str | None:
+def _paragraph_with(document: AnyDocument, name: str) -> str | None:
     for paragraph in document.text.split("\n\n"):
         if name in paragraph:
             lines = paragraph.strip().split("\n")

@@ -46,6 +46,7 @@ _STEP = "{/subagent_trajectories/*,}/steps/*"
 MODEL: Rules = (
     ("{**/extra,/messages/*/parts/*/data}/**", "without-a-field"),
     ("/provenance/*/{path,workspace,pointer,row}", "address"),
+    ("/documents/*/kind", "kind"),
 )
 
 RULES: dict[str, Rules] = {

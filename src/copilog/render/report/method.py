@@ -46,6 +46,9 @@ def method(
     if totals.sources:
         columns = [text("Source", "name"), number("Conversations", "times")]
         beside.append(table_of("Where conversations were read from", totals.sources, columns))
+    if totals.documents:
+        columns = [text("Kind", "name"), number("Documents", "times")]
+        beside.append(table_of("Checkpoints, plans, memories and other documents", totals.documents, columns))
     blocks: list[Block] = [Row(beside), Paragraph(COUNTING), Paragraph(ESTIMATES)]
     prices = stats.tokens.prices
     if prices is not None:

@@ -1,0 +1,56 @@
+"""Find the commits, pull requests and issues that a conversation made, recorded, or named in its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from copilog.analysis.references import commits_in_answer, references_in
+from copilog.derive.commands import Command
+from copilog.digest.content import NamedReference
+from copilog.digest.recorded_texts import number_of
+from copilog.model import Conversation, Text, results_by_call
+from copilog.store.programs import programs_of
+
+_COMMITTING = frozenset({"git commit", "git cherry-pick", "git revert", "git merge"})
+_RECORDED = {"pr": "pull-request", "issue": "issue", "commit": "commit"}
+
+
+def references_of(conversation: Conversation, commands: list[Command]) -> list[NamedReference]:
+    """Return each reference once, with the first turn that has it; those that were made come first."""
+    found: dict[tuple[str, str], NamedReference] = {}
+    for each in [*_made(conversation, commands), *_recorded(conversation), *_named(conversation)]:
+        key = each.kind, each.name
+        known = found.get(key)
+        found[key] = each if known is None else known._replace(url=known.url or each.url)
+    return list(found.values())
+
+
+def _made(conversation: Conversation, commands: list[Command]) -> Iterator[NamedReference]:
+    """Yield the commits that git reported after a command that makes commits."""
+    results = results_by_call(conversation)
+    for command in commands:
+        if command.call is None or not _COMMITTING.intersection(programs_of(command.command)):
+            continue
+        result = results.get(command.call.id)
+        texts = [result.text if result is not None else None, command.terminal.output if command.terminal else None]
+        commits = {commit: None for text in texts if text for commit in commits_in_answer(text)}
+        for commit in commits:
+            yield NamedReference("commit", commit, None, True, number_of(command.turn))
+
+
+def _recorded(conversation: Conversation) -> Iterator[NamedReference]:
+    for relation in conversation.relations:
+        kind = _RECORDED.get(relation.kind)
+        if kind is not None:
+            named = next(references_in(relation.other_id), None)
+            name, url = (named.name, named.url) if named is not None else (relation.other_id, None)
+            yield NamedReference(kind, name, url, False, None)
+
+
+def _named(conversation: Conversation) -> Iterator[NamedReference]:
+    """Yield what the user and the answers name, not what tools returned."""
+    for message in conversation.messages:
+        for part in message.parts:
+            if type(part) is Text and ("/pull" in part.text or "/issues/" in part.text or "/commit" in part.text):
+                for named in references_in(part.text):
+                    yield NamedReference(named.kind, named.name, named.url, False, number_of(message.turn))

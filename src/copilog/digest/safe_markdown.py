@@ -17,9 +17,9 @@ from copilog.writers.markdown_text import fence, outside_spans
 LOWEST_HEADING = 6
 _SPECIAL = re.compile(r"([\\`*_\[\]#!{}])")
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "|": "&#124;", "~": "&#126;", "%": "&#37;", "=": "&#61;"}
-_MARKUP = re.compile(r"<(?!https?://[^\s<>]{1,2000}>)|&(?=#?\w{1,40};)")
+_MARKUP = re.compile(r"<(?!https?://[A-Za-z0-9._~:/?#@&=+%-]{1,2000}>)|&(?=#?\w{1,40};)")
 _PICTURE = re.compile(r"!(?=\[)")
-_LINK = re.compile(r"\](?=\((?!\s*https?://)|\[|:)")
+_LINK = re.compile(r"\](\((?!\s*https?://)|\[|:)")
 _LINE_START = re.compile(r"^(\s*)<", re.MULTILINE)
 _HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#-]{1,20}")
@@ -73,5 +73,6 @@ def _prose(lines: list[str]) -> list[str]:
 
 
 def _escaped(text: str) -> str:
+    """Return prose without HTML, pictures, and links to anything but the web. A backslash changes no entity."""
     text = _MARKUP.sub(lambda match: _ENTITIES[match[0]], text)
-    return _LINK.sub(r"]\\", _PICTURE.sub(r"\\!", text))
+    return _LINK.sub(lambda match: f"]&#{ord(match[1])};", _PICTURE.sub("&#33;", text))

@@ -22,7 +22,7 @@ from copilog.exports.markdown import markdown_page
 from copilog.ingest import inspection
 from copilog.ingest.leaves.lookup import Lookup
 from copilog.ingest.leaves.rules import reason_for
-from copilog.model import Conversation, Document, FileChange, Notice, prose_of
+from copilog.model import AnyDocument, Conversation, FileChange, MemoryDocument, Notice, PlanDocument, prose_of
 from copilog.store.texts import texts_of
 from copilog.writers.mcp import pieces_of
 from copilog.writers.terminal import TextOptions, render_conversation
@@ -392,13 +392,15 @@ def test_an_error_while_walking_leaves_does_not_lose_the_ledger(
     ],
 )
 def test_the_lines_of_a_text_are_found_in_order_within_one_text(stored: list[str], text: str, expected: bool) -> None:
-    conversation = Conversation(id="x:1", source="x", documents=[Document(kind="plan", text=each) for each in stored])
+    conversation = Conversation(id="x:1", source="x", documents=[PlanDocument(text=each) for each in stored])
 
     assert Lookup([conversation]).has(text) is expected
 
 
 def test_a_prompt_and_its_answer_in_one_text_are_found_where_each_is_stored() -> None:
-    stored = [Document(kind="plan", text=text) for text in ("hi", "The tide\ncomes in.", "hi, the tide is out today")]
+    stored: list[AnyDocument] = [
+        PlanDocument(text=text) for text in ("hi", "The tide\ncomes in.", "hi, the tide is out today")
+    ]
     lookup = Lookup([Conversation(id="x:1", source="x", documents=stored)])
 
     assert lookup.has_joined("hi\nThe tide\ncomes in.")
@@ -414,7 +416,7 @@ def test_a_prompt_and_its_answer_in_one_text_are_found_where_each_is_stored() ->
 
 
 def test_a_document_is_on_every_surface() -> None:
-    document = Document(kind="plan", text="First the tides, then the moon", path="plan.md")
+    document = PlanDocument(text="First the tides, then the moon", path="plan.md")
     conversation = Conversation(id="cli:s-1", source="cli-events", documents=[document])
     page = html_page(conversation, made_by="copilog")
     markdown = markdown_page(conversation)
@@ -426,7 +428,7 @@ def test_a_document_is_on_every_surface() -> None:
 
 
 def test_documents_of_all_traces_are_kept_once() -> None:
-    plan, memory = Document(kind="plan", text="a plan"), Document(kind="memory", text="a memory")
+    plan, memory = PlanDocument(text="a plan"), MemoryDocument(text="a memory")
     traces = [
         Conversation(id="cli:s-1", native_id="s-1", source="cli-events", documents=[plan]),
         Conversation(id="cli:s-1", native_id="s-1", source="memories", documents=[memory, plan]),

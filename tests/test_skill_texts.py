@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from copilog import ingest
-from copilog.model import Document
+from copilog.model import SkillDocument
 from tests.cli.homes import run
 from tests.sources.cli_builders import Log, write_log
 from tests.sources.extension_builders import write_lines
@@ -62,9 +62,8 @@ def test_a_skill_in_a_span_is_a_document_on_every_surface(tmp_path: Path) -> Non
     [conversation] = ingest.read(path)
 
     text = f"Knows about the sea\n\n{SKILL}"
-    assert conversation.documents == [
-        Document(kind="skill", title="tides", text=text, path="/home/ana/skills/tides/SKILL.md")
-    ]
+    skill = SkillDocument(title="tides", text=text, path="/home/ana/skills/tides/SKILL.md", traces=[str(path)])
+    assert conversation.documents == [skill]
     assert has_words(conversation) == EVERYWHERE
     assert ledger.leaves is not None
     assert ledger.leaves.unaccounted == {}

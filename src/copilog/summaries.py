@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from copilog.derive import has_nothing, model_of, without_superseded
+from copilog.derive.documents import is_collection
 from copilog.derive.line_counts import counted_edits
 from copilog.derive.outcomes import count_failures
 from copilog.derive.prompts import HISTORIES
@@ -130,7 +131,7 @@ def _is_only_indexed(found: Found) -> bool:
 
 def of_conversation(conversation: Conversation) -> Summary:
     """Return the summary of a conversation that was read; superseded turns are not counted."""
-    title, is_empty = title_of(conversation), has_nothing(conversation)
+    title, is_empty = title_of(conversation), has_nothing(conversation) or is_collection(conversation)
     conversation = without_superseded(conversation)
     models: dict[str, None] = {}
     modes: dict[str, None] = {}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from copilog.model import Confirmation, Document, Message, Question, Terminal, Text, ToolCall
+from copilog.model import CheckpointDocument, Confirmation, Message, PlanDocument, Question, Terminal, Text, ToolCall
 from tests.analysis.made_up_edits import AFTER, BEFORE, Repo, Shelf, after, conversation_with, edit
 from tests.cli.homes import Outcome, run
 
@@ -31,8 +31,8 @@ def archive(repo: Repo, tmp_path: Path) -> Path:
         folder=repo.folder,
         title="Spring tides",
         documents=[
-            Document(kind="plan", text="# Plan\n\nNothing.\n\n- high water in src/tides.py\n- then a chart"),
-            Document(kind="checkpoint", title="Other", text="About boats."),
+            PlanDocument(text="# Plan\n\nNothing.\n\n- high water in src/tides.py\n- then a chart"),
+            CheckpointDocument(title="Other", text="About boats."),
         ],
     )
     conversation.messages[2].parts = [Text(text="Add the high water of spring tides.")]

@@ -18,10 +18,10 @@ from copilog.exports.writing import Exported, write
 from copilog.model import (
     Attachment,
     Conversation,
-    Document,
     Message,
     Outcome,
     Place,
+    PlanDocument,
     Prompt,
     SubAgent,
     Text,
@@ -184,7 +184,7 @@ def _hostile(number: int, text: str) -> Conversation:
     whole.id, whole.native_id = f"vscode:{number}{short}", f"{number}{short}"
     whole.title = short
     whole.workspace = Workspace(folder=short, repository=short)
-    whole.documents = [Document(kind="plan", text=text)]
+    whole.documents = [PlanDocument(text=text)]
     turn = whole.turns[0]
     turn.request_id, turn.details = short, short
     call = whole.messages[2].parts[-1]

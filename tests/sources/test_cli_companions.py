@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from copilog.derive.documents import documents_of
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile
-from copilog.model import Compaction, Document
+from copilog.model import ArtifactDocument, CheckpointDocument, Compaction, ResearchDocument
 from copilog.sources.base import Found, Probe
 from copilog.sources.cli.companions import index_rows
 from tests.sources.cli_builders import (
@@ -138,15 +139,25 @@ def test_a_compaction_has_its_checkpoint(tmp_path: Path) -> None:
     compaction = only(conversation, Compaction)
     assert compaction.title == "Cart | tax"
     assert (compaction.extra or {})["checkpoint"] == {"number": 1, "file": "001-cart.md"}
+    folder = Path(conversation.provenance[0].path).parent / "checkpoints"
     assert conversation.documents == [
-        Document(
-            kind="checkpoint",
+        CheckpointDocument(
+            text="<overview>\nfrom disk\n</overview>\n",
+            title="Cart | tax",
+            number=1,
+            sections={"overview": "from disk"},
+            path="checkpoints/001-cart.md",
+            traces=[str(folder / "001-cart.md")],
+        ),
+        CheckpointDocument(
             text="never named by the log",
             title="More",
+            number=2,
             path="checkpoints/002-more.md",
-            extra={"number": 2},
-        )
+            traces=[str(folder / "002-more.md")],
+        ),
     ]
+    assert [(made.kind, at) for made, at in documents_of(conversation)] == [("checkpoint", 1), ("checkpoint", None)]
 
 
 def test_a_checkpoint_supplies_text_that_the_log_lacks_or_has_differently(tmp_path: Path) -> None:
@@ -308,11 +319,14 @@ def test_files_that_a_session_saved_are_documents(tmp_path: Path) -> None:
 
     [conversation], _ = read_path(folder / "events.jsonl")
 
-    assert conversation.extra is not None
-    assert conversation.extra["saved_files"] == [{"path": "files/deep/chart.png", "size": 6}]
     assert conversation.documents == [
-        Document(kind="file", path="files/paste-1780000000000.txt", text="a long paste"),
-        Document(kind="file", path="research/report.md", text="# Tides"),
+        ArtifactDocument(
+            path="files/paste-1780000000000.txt",
+            text="a long paste",
+            traces=[str(folder / "files/paste-1780000000000.txt")],
+        ),
+        ArtifactDocument(path="files/deep/chart.png", size=6, traces=[str(folder / "files/deep/chart.png")]),
+        ResearchDocument(path="research/report.md", text="# Tides", traces=[str(folder / "research/report.md")]),
     ]
 
 

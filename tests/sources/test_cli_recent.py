@@ -8,7 +8,18 @@ from pathlib import Path
 import pytest
 
 from copilog import identity
-from copilog.model import Attachment, Compaction, Confirmation, FileEdit, Question, Terminal, ToolCall, prose_of
+from copilog.derive.documents import documents_of
+from copilog.model import (
+    Attachment,
+    CheckpointDocument,
+    Compaction,
+    Confirmation,
+    FileEdit,
+    Question,
+    Terminal,
+    ToolCall,
+    prose_of,
+)
 from copilog.sources.extension.session_store import SessionStore
 from tests.sources.cli_builders import SESSION, Log, notice, only, parts_like, read_cleanly, read_path, write_log
 from tests.sources.extension_builders import database_from, found_at, read
@@ -218,7 +229,13 @@ def test_a_compaction_that_log_file_and_store_have_is_there_once(tmp_path: Path)
     made = identity.merge([read_cleanly(tmp_path, log), *read(source, found_at(source, store))[0]])
 
     assert (only(made, Compaction).title, only(made, Compaction).text) == ("Lamp talk", summary)
-    assert made.documents == []
+    [(checkpoint, message)] = documents_of(made)
+    assert isinstance(checkpoint, CheckpointDocument)
+    assert (checkpoint.number, checkpoint.title, checkpoint.sections) == (
+        1, "Lamp talk", {"overview": "Lamps.", "next_steps": "Trim."},
+    )  # fmt: skip
+    assert message is not None
+    assert made.messages[message].parts == [only(made, Compaction)]
 
 
 @pytest.mark.parametrize(("of_provider", "model"), [({}, "opus"), ({"model": "opus-4.5"}, "opus-4.5")])

@@ -12,7 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copilog.model import Conversation, Document, Hook, Notice, Prompt, Skill, Thinking, Unknown, parts_of, prose_of
+from copilog.model import (
+    Conversation,
+    HelperDocument,
+    Hook,
+    Notice,
+    Prompt,
+    Skill,
+    Thinking,
+    Unknown,
+    parts_of,
+    prose_of,
+)
 from copilog.sources.base import Found, Probe
 from copilog.sources.extension.debug_logs import DebugLogs
 from copilog.sources.roots import StorageFolder
@@ -170,7 +181,7 @@ def test_a_sub_agent_is_below_the_call_that_started_it(harbour: Conversation) ->
 
 
 def test_helpers_are_not_part_of_the_conversation_but_their_usage_is(harbour: Conversation) -> None:
-    assert harbour.documents == [Document(kind="helper", title="title", text="High water today")]
+    assert harbour.documents == [HelperDocument(title="title", text="High water today")]
     assert [(used.model, (used.extra or {})["helper"]) for used in harbour.usage] == [("tiny-model", "title")]
     assert "High water today" not in [words for _, words in prose_by_role(harbour)]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile
-from copilog.model import Document
+from copilog.model import MemoryDocument, PlanDocument
 from copilog.sources.base import Found, Probe
 from copilog.sources.extension.memories import Memories, session_of_folder
 from copilog.sources.roots import StorageFolder
@@ -46,9 +46,7 @@ def test_the_memory_of_a_session_belongs_to_its_conversation_and_the_plan_is_mar
 
     assert (conversation.id, conversation.native_id, conversation.marks) == (f"vscode:{SESSION}", SESSION, ["memory"])
     plan = "## Plan: tide curve\n\n1. Read the table\n2. Draw the curve\n"
-    assert conversation.documents == [
-        Document(kind="plan", text=plan, path="/memories/session/plan.md", extra={"scope": "session"})
-    ]
+    assert conversation.documents == [PlanDocument(text=plan, path="/memories/session/plan.md")]
     assert (ledger.seen, ledger.used, codes(ledger)) == (1, 1, [])
 
 
@@ -60,12 +58,12 @@ def test_the_memory_of_a_user_and_of_a_repository_are_collections_of_their_own()
 
     assert [conversation.native_id for conversation in read] == [trace.native_id for trace in found]
     entries = [document for conversation in read for document in conversation.documents]
-    assert [((entry.extra or {})["scope"], entry.path) for entry in entries] == [
+    assert [(entry.scope if isinstance(entry, MemoryDocument) else None, entry.path) for entry in entries] == [
         ("user", "/memories/preferences.md"),
         ("user", "/memories/notes/moon.md"),
         ("session", "/memories/session/findings.md"),
-        ("session", "/memories/session/plan.md"),
-        ("repo", "/memories/repo/build.md"),
+        (None, "/memories/session/plan.md"),
+        ("repository", "/memories/repo/build.md"),
     ]
     user, more_of_user, *_, repository = read
     assert user.id == more_of_user.id

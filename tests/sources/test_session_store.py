@@ -13,7 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copilog.diagnostics import Ledger
-from copilog.model import Compaction, Conversation, Relation, Text, parts_of
+from copilog.model import (
+    Compaction,
+    Conversation,
+    ReferenceDocument,
+    Relation,
+    SessionFileDocument,
+    Text,
+    parts_of,
+)
 from copilog.sources.base import Found, Probe
 from copilog.sources.extension.session_store import SessionStore
 from copilog.sources.roots import StorageFolder
@@ -35,6 +43,7 @@ from tests.sources.extension_builders import (
 SOURCE = SessionStore()
 ANA = "5a3e0c11-0000-4000-8000-000000000001"
 BARE = "user-7-task-3"
+TEXTS = ("summary", "plan", "indexed")
 
 
 @pytest.fixture
@@ -179,12 +188,15 @@ def test_files_artifacts_and_other_tables_are_read(cli: Path) -> None:
     extra = conversation.extra
 
     assert extra is not None
-    assert extra["files"] == [
-        {"path": "/home/ana/tides/gauge.py", "tool": "edit", "turn": 0, "first_seen_at": "2026-07-01T08:00:20+00:00"}
-    ]
-    assert [(document.kind, document.path, document.text) for document in conversation.documents] == [
+    [file] = [document for document in conversation.documents if isinstance(document, SessionFileDocument)]
+    assert (file.path, file.tool, file.turn) == ("/home/ana/tides/gauge.py", "edit", 0)
+    assert file.created_at == datetime(2026, 7, 1, 8, 0, 20, tzinfo=UTC)
+    assert [(made.type, made.value) for made in conversation.documents if isinstance(made, ReferenceDocument)] == [
+        ("pr", "17"), ("commit", "a1b2c3d4e5"), ("ref", "fix/gauge"),
+    ]  # fmt: skip
+    assert [(made.kind, made.path, made.text) for made in conversation.documents if made.kind in TEXTS] == [
         ("summary", None, "Round the gauge\nto centimetres"),
-        ("file", "plan.md", "# Plan: fix, then test"),
+        ("plan", "plan.md", "# Plan: fix, then test"),
         ("indexed", None, "A turn that was taken back"),
     ]
     assert [reference.place.path for reference in conversation.turns[0].references if reference.place] == [
@@ -211,7 +223,7 @@ def test_sessions_in_a_store_of_vscode_are_of_vscode(vscode: Path) -> None:
     )
     assert conversation.extra is not None
     assert conversation.extra["session"] == {"agent_name": "GitHub Copilot Chat", "agent_description": "Agent mode"}
-    assert conversation.extra["files"][0]["tool"] == "read_file"
+    assert [made.tool for made in conversation.documents if isinstance(made, SessionFileDocument)] == ["read_file"]
 
 
 def test_the_program_of_a_moved_store_is_recognized_by_its_host(vscode: Path, tmp_path: Path) -> None:

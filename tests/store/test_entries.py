@@ -18,16 +18,17 @@ from hypothesis import strategies as st
 from msgspec.structs import asdict, astuple, replace
 
 from copilog import ingest, sample
+from copilog.derive.documents import numbered_documents
 from copilog.model import (
     Agent,
     AnyPart,
     Approval,
     Conversation,
     CustomAgent,
-    Document,
     Duration,
     FileChange,
     FileEdit,
+    MemoryDocument,
     Message,
     Mode,
     Model,
@@ -191,7 +192,8 @@ def test_rows_have_the_columns_of_their_tables(database: sqlite3.Connection) -> 
 
 def test_every_message_has_a_row_and_so_has_the_title() -> None:
     for conversation in sample_conversations():
-        assert len(entry_of(conversation).messages) == len(conversation.messages) + 1
+        documents = sum(made.is_own for made in numbered_documents(conversation))
+        assert len(entry_of(conversation).messages) == len(conversation.messages) + documents + 1
 
 
 def test_a_conversation_has_one_row() -> None:
@@ -258,7 +260,7 @@ def test_a_conversation_has_one_row() -> None:
 
 
 def test_a_conversation_with_only_a_memory_is_not_empty() -> None:
-    entry = entry_of(conversation_with(turns=[], messages=[], documents=[Document(kind="memory", text="Use tabs.")]))
+    entry = entry_of(conversation_with(turns=[], messages=[], documents=[MemoryDocument(text="Use tabs.")]))
 
     assert entry.row.is_empty == 0
 

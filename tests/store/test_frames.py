@@ -52,9 +52,9 @@ def test_every_view_has_the_same_types_with_and_without_rows(archive: Archive, v
 
 def test_only_views_become_tables(archive: Archive) -> None:
     with pytest.raises(
-        UsageError, match="'documents' is not a view of the archive; the views are conversations, messages"
+        UsageError, match="'document' is not a view of the archive; the views are conversations, messages"
     ):
-        archive.arrow("documents")
+        archive.arrow("document")
 
 
 def test_rows_of_a_search_become_a_table() -> None:

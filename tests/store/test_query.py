@@ -138,7 +138,7 @@ def test_dates_joined_with_and_are_one_period() -> None:
         ("tool: grep", "tool: needs a value right after it", 0, "tool:grep"),
         ("tool:", "tool: needs a value right after it", 0, "'tool:'"),
         ("has:errors", "has: must be one of error, command-error, edit, tool, thinking, not errors", 4, "has:error"),
-        ("role:bot", "role: must be one of user, assistant, system, tool, title, not bot", 5, "role:tool"),
+        ("role:bot", "role: must be one of user, assistant, system, tool, document, title, not bot", 5, "role:tool"),
         ("/tide(/", "this is not a valid regular expression", 0, "'tide('"),
         ("before:soon tide", "'soon' is not a date; write 2026", 7, "before:today tide"),
         ("AND (", "AND has nothing before it", 0, "'AND ('"),

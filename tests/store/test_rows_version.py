@@ -29,6 +29,7 @@ from copilog.store.rows import Row
 from copilog.store.schema import DETAIL_TABLES, ROWS_VERSION
 from copilog.store.writing import details_of
 from tests.branched import branched_conversation
+from tests.made_up_documents import documented_conversation
 from tests.measured import measured_conversations
 
 FOLDER = Path(__file__).parents[1] / "data" / "rows"
@@ -89,7 +90,11 @@ def take_conversations(archive_path: Path) -> bytes:
         scan(archive, roots=find_roots([home()]))
         rowids = archive.connection.execute("SELECT rowid FROM conversation ORDER BY id").fetchall()
         found = [stored_conversation(archive.connection, rowid) for (rowid,) in rowids]
-    made = [one for one in (*found, *measured_conversations(), branched_conversation()) if one is not None]
+    made = [
+        one
+        for one in (*found, *measured_conversations(), branched_conversation(), documented_conversation())
+        if one is not None
+    ]
     for trace in (trace for conversation in made for trace in conversation.provenance):
         trace.modified_at = None  # of a checkout
     lines = b"".join(msgspec.json.encode(conversation) + b"\n" for conversation in made)

@@ -151,14 +151,14 @@ def _candidates(chosen: Chosen) -> Iterator[tuple[int, int, tuple[str | None, ..
     indexed = f"""
         SELECT m.rowid, m.conversation, {_TEXTS}
         FROM words CROSS JOIN message AS m ON m.rowid = words.rowid {_CHOSEN}
-        WHERE words MATCH ? AND m.role <> 'title'
+        WHERE words MATCH ? AND m.role NOT IN ('title', 'document')
     """  # noqa: S608 - names of our own
     pending = f"""
         SELECT m.rowid, m.conversation, {_TEXTS}
         FROM conversation AS p CROSS JOIN message AS m
             ON m.rowid >= (p.rowid << {MESSAGE_BITS}) + p.indexed AND m.rowid < (p.rowid + 1) << {MESSAGE_BITS}
         {_CHOSEN}
-        WHERE NOT p.is_indexed AND m.role <> 'title'
+        WHERE NOT p.is_indexed AND m.role NOT IN ('title', 'document')
     """  # noqa: S608
     for sql, values in ((indexed, (_CANDIDATES,)), (pending, ())):
         for message, conversation, *texts in chosen.connection.execute(sql, values):

@@ -37,7 +37,10 @@ TURNS = SqlTable(
     name="totals", amounts={"turns": Amount("1", "Turns")}, source="temp.chosen_turn AS c", where="c.is_turn"
 )
 MESSAGES = SqlTable(
-    name="totals", amounts={"messages": Amount("1", "Messages")}, source=CHOSEN_MESSAGES, where="+f.role <> 'title'"
+    name="totals",
+    amounts={"messages": Amount("1", "Messages")},
+    source=CHOSEN_MESSAGES,
+    where="+f.role NOT IN ('title', 'document')",
 )
 TOOL_CALLS = SqlTable(name="totals", amounts={"tool_calls": Amount("1", "Tool calls")}, source=CHOSEN_CALLS)
 ALL_EDITS = SqlTable(name="totals", amounts={"edits": Amount("1", "Edits")}, source=f"({COUNTED_EDITS}) AS c")

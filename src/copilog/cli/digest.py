@@ -133,11 +133,12 @@ def _chosen(
     archive: Archive, ids: list[str], output: Path | None, redactor: Redactor | None, open_files: ExitStack
 ) -> Chosen:
     """Return the conversations, with those that the folder covers already."""
-    from copilog.digest import covered_by
+    from copilog.digest import covered_by, with_memories
     from copilog.exports.chosen import chosen_in, held
 
-    covered = covered_by(output) if output is not None else []
-    chosen = chosen_in(archive, list(dict.fromkeys([*ids, *covered])))
+    if output is not None:
+        ids = with_memories(archive, list(dict.fromkeys([*ids, *covered_by(output)])))
+    chosen = chosen_in(archive, ids)
     if redactor is None:
         return chosen
     conversations = redacted_conversations(archive, [each.id for each in chosen.entries], redactor, default_jobs())

@@ -28,6 +28,7 @@ from copilog.cli.common import (
 from copilog.cli.dates import when
 from copilog.cli.json_output import print_json
 from copilog.cli.selection_options import selects
+from copilog.derive.documents import COLLECTION
 from copilog.diagnostics import Report
 from copilog.errors import UsageError
 from copilog.store.selection import Selection
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 TITLE_WIDTH, NARROWEST = 40, 8  # of a line on a terminal
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-TOLD_MARKS = ("damaged", "headless", "stub", "external", "orphan-edits", "prompts-only", "helpers-only")
+TOLD_MARKS = ("damaged", "headless", "stub", "external", "orphan-edits", "prompts-only", "helpers-only", "memory")
 # The JSON fields that only the archive has.
 ARCHIVE_FIELDS = ("messages", "is_starred", "labels", "note", "stored_at", "gone_at")
 
@@ -105,7 +106,8 @@ def command(
             summaries = archive.list_selected(msgspec.structs.replace(selection, include_empty=True))
         else:
             summaries, histories = _on_disk(settings, in_full, not (in_full or show_all), report)
-        empty = sum(bool(summary.is_empty) for summary in summaries)
+        collections = sum(COLLECTION in summary.marks for summary in summaries)
+        empty = sum(bool(summary.is_empty) and COLLECTION not in summary.marks for summary in summaries)
         if not show_all:
             summaries = [summary for summary in summaries if not summary.is_empty]
         most = limit or (len(summaries) if show_all or as_json or as_csv else settings.config.list_limit.value)
@@ -116,7 +118,8 @@ def command(
             _print_csv(shown, archive is not None, for_excel=as_csv == "excel")
         else:
             _print_table(settings, shown, in_full or selection.model is not None or selection.mode is not None)
-        what = _print_summary(len(shown), len(summaries), 0 if show_all else empty, histories)
+        hidden = (0, 0) if show_all else (empty, collections)
+        what = _print_summary(len(shown), len(summaries), *hidden, histories)
         if archive is None or settings.reads_disk():
             return finish(settings, report, strict, what)
         return finish_with(settings, archive, report, strict, what)
@@ -146,12 +149,14 @@ def _values_of(summary: Summary | Archived) -> list[Any]:
     return [getattr(summary, name, False) for name in _names_of(summary)]
 
 
-def _print_summary(shown: int, matching: int, hidden: int, histories: int) -> str:
+def _print_summary(shown: int, matching: int, hidden: int, collections: int, histories: int) -> str:
     line = f"{shown:,} {plural(shown, 'conversation')}"
     if matching > shown:
         line += f" of {matching:,} (--limit N or --all for more)"
     if hidden:
         line += f"; {hidden:,} empty not shown (--all)"
+    if collections:
+        line += f"; {collections:,} {plural(collections, 'collection')} of memories (copilog memories)"
     if histories:  # what one of them adds is known only once all conversations of the same folder are read
         line += f"; {histories:,} {plural(histories, 'list')} of typed prompts not read (--long or --all)"
     return line

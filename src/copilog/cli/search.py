@@ -201,7 +201,9 @@ def _headline(group: Group) -> str:
 
 def _line(hit: Hit) -> str:
     place = f"--turn {hit.turn + 1}" if hit.turn is not None else ""
-    return f"  {click.style(f'{place:<9}', fg='green')}  {click.style(f'{hit.field:<9}', dim=True)}  {_marked(hit)}"
+    kind = hit.document or hit.field
+    title = f"{one_line(hit.document_title)}: " if hit.document_title else ""
+    return f"  {click.style(f'{place:<9}', fg='green')}  {click.style(f'{kind:<9}', dim=True)}  {title}{_marked(hit)}"
 
 
 def _marked(hit: Hit) -> str:

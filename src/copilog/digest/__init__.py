@@ -18,11 +18,21 @@ from copilog.lazy_names import names_on_first_use
 if TYPE_CHECKING:
     from copilog.digest.agents_md import agents_section
     from copilog.digest.collecting import digest_of
+    from copilog.digest.collection import with_memories
     from copilog.digest.content import Digest
     from copilog.digest.folder import Written, covered_by, write_digest
     from copilog.digest.prompt_for_model import source_prompt
 
-__all__ = ["Digest", "Written", "agents_section", "covered_by", "digest_of", "source_prompt", "write_digest"]
+__all__ = [
+    "Digest",
+    "Written",
+    "agents_section",
+    "covered_by",
+    "digest_of",
+    "source_prompt",
+    "with_memories",
+    "write_digest",
+]
 
 __getattr__ = names_on_first_use(
     __name__,
@@ -31,6 +41,7 @@ __getattr__ = names_on_first_use(
         "Written": "copilog.digest.folder",
         "covered_by": "copilog.digest.folder",
         "digest_of": "copilog.digest.collecting",
+        "with_memories": "copilog.digest.collection",
         "write_digest": "copilog.digest.folder",
         "agents_section": "copilog.digest.agents_md",
         "source_prompt": "copilog.digest.prompt_for_model",

@@ -6,6 +6,7 @@ from collections import Counter
 
 from copilog.derive import without_superseded
 from copilog.derive.commands import Command, commands_of
+from copilog.derive.documents import is_collection
 from copilog.derive.outcomes import NOT_DONE, outcome_of
 from copilog.derive.recorded_edits import RecordedEdit, recorded_edits
 from copilog.digest.command_kinds import kind_of
@@ -44,6 +45,7 @@ def digest_of(conversation: Conversation, labels: list[str] | None = None, note:
         agents=distinct(turn.custom_agent.name for turn in conversation.turns if turn.custom_agent is not None),
         labels=labels or [],
         note=note,
+        is_collection=is_collection(conversation),
         counts=counts,
         prompts=_prompts(conversation),
         passages=passages_of(conversation),

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 import msgspec
 
 from copilog.digest.content import Digest, Section
+from copilog.store.archive import Archive
+from copilog.store.rows import NO_CONVERSATION
 from copilog.store.snippets import fold
 from copilog.store.stop_words import STOP_WORDS
 from copilog.uris import base_name
@@ -39,6 +41,14 @@ def entry_of(digest: Digest, page: str) -> Entry:
     ]
     sections = list(dict.fromkeys(passage.section for passage in digest.passages))
     return Entry(msgspec.structs.replace(digest, prompts=[], passages=kept), page, sections)
+
+
+def with_memories(archive: Archive, ids: list[str]) -> list[str]:
+    """Return the ids with those of the memories that belong to their workspaces, or to the user."""
+    found = archive.summaries(ids)
+    folders = {summary.workspace for summary in found.values()} | {None}
+    rows = archive.connection.execute("SELECT id, workspace FROM conversation WHERE is_empty = ?", (NO_CONVERSATION,))
+    return list(dict.fromkeys([*ids, *(name for name, folder in rows.fetchall() if folder in folders)]))
 
 
 def newest_first(entries: Iterable[Entry]) -> list[Entry]:

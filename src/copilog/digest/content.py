@@ -114,6 +114,7 @@ class Digest(msgspec.Struct, kw_only=True):
     agents: list[str] = []
     labels: list[str] = []
     note: str | None = None
+    is_collection: bool = False  # memories that belong to no conversation
     counts: list[str] = []  # "3 turns", "1 command ended with an error"
     prompts: list[Asked] = []
     passages: list[Passage] = []
@@ -130,5 +131,7 @@ class Digest(msgspec.Struct, kw_only=True):
 
     @property
     def is_worth_a_page(self) -> bool:
-        """Return whether there is more than a prompt to tell of."""
+        """Return whether there is anything to tell of a conversation."""
+        if self.is_collection:
+            return False
         return bool(self.has_records or self.files or self.commands or self.references or self.counts)

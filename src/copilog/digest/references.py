@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from copilog.analysis.references import commits_in_answer, references_in
 from copilog.derive.commands import Command
 from copilog.digest.content import NamedReference
 from copilog.digest.recorded_texts import number_of
-from copilog.model import Conversation, Text, results_by_call
+from copilog.model import Conversation, ReferenceDocument, Text, results_by_call
 from copilog.store.programs import programs_of
 
 _COMMITTING = frozenset({"git commit", "git cherry-pick", "git revert", "git merge"})
+_COMMIT = re.compile(r"[0-9a-fA-F]{7,40}")  # what a store calls a commit may be a branch
 _RECORDED = {"pr": "pull-request", "issue": "issue", "commit": "commit"}
 
 
@@ -39,12 +41,19 @@ def _made(conversation: Conversation, commands: list[Command]) -> Iterator[Named
 
 
 def _recorded(conversation: Conversation) -> Iterator[NamedReference]:
-    for relation in conversation.relations:
-        kind = _RECORDED.get(relation.kind)
-        if kind is not None:
-            named = next(references_in(relation.other_id), None)
-            name, url = (named.name, named.url) if named is not None else (relation.other_id, None)
-            yield NamedReference(kind, name, url, False, None)
+    """Yield what a session store lists, with the turn if it has one."""
+    listed = [
+        (document.type, document.value or "", document.turn)
+        for document in conversation.documents
+        if isinstance(document, ReferenceDocument)
+    ]
+    listed += [(relation.kind, relation.other_id, None) for relation in conversation.relations]
+    for recorded, value, turn in listed:
+        kind = _RECORDED.get(recorded or "")
+        if kind is not None and value and not (kind == "commit" and not _COMMIT.fullmatch(value)):
+            named = next(references_in(value), None)
+            name, url = (named.name, named.url) if named is not None else (value, None)
+            yield NamedReference(kind, name, url, False, number_of(turn))
 
 
 def _named(conversation: Conversation) -> Iterator[NamedReference]:

@@ -119,7 +119,7 @@ def _unite_turns(
     forks = forks_in(order, traces, set(superseded), newest_files(traces))
     order = numbered(order, forks)
     index_of = {id(group): index for index, group in enumerate(order)}
-    _renumber_conflicts(order)
+    _renumber(order)
     turns: list[Turn] = []
     messages: list[Message] = []
     for index, group in enumerate(order):
@@ -132,8 +132,8 @@ def _unite_turns(
     lead.turns, lead.messages = turns, messages + loose
 
 
-def _renumber_conflicts(order: list[Group]) -> None:
-    """Update the turn numbers in the conflicts of conversations that were merged before."""
+def _renumber(order: list[Group]) -> None:
+    """Update the turn numbers of documents, and in the conflicts of conversations that were merged before."""
     numbers: dict[int, dict[int | None, int]] = {}
     conversations: dict[int, Conversation] = {}
     for index, group in enumerate(order):
@@ -141,6 +141,10 @@ def _renumber_conflicts(order: list[Group]) -> None:
             conversations[id(view.conversation)] = view.conversation
             numbers.setdefault(id(view.conversation), {})[view.turn.index] = index
     for name, conversation in conversations.items():
+        conversation.documents = [
+            msgspec.structs.replace(document, turn=numbers[name].get(document.turn))
+            for document in conversation.documents
+        ]
         for place in conversation.provenance:
             if place.conflicts:
                 place.conflicts = [

@@ -10,6 +10,7 @@ import msgspec
 
 from copilog.chat_json.sessions import WRITTEN
 from copilog.derive import one_agent
+from copilog.derive.document_union import add_document
 from copilog.derive.model_names import is_same_model
 from copilog.derive.running import OPEN
 from copilog.identity.contradictions import agrees
@@ -202,7 +203,9 @@ def fill_conversation(lead: Conversation, other: Conversation, *, is_stale: bool
             conflicts.append(Conflict(field=name, value=msgspec.to_builtins(theirs)))
     fill_workspace(lead, other)
     if other.documents:
-        lead.documents = lead.documents + [document for document in other.documents if document not in lead.documents]
+        lead.documents = list(lead.documents)
+        for document in other.documents:
+            add_document(lead.documents, document)
     if other.relations:
         lead.relations = lead.relations + [relation for relation in other.relations if relation not in lead.relations]
     extra = {"edits": other.extra} if other.extra and "orphan-edits" in other.marks else other.extra

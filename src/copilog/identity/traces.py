@@ -215,11 +215,18 @@ def fullness(conversation: Conversation) -> tuple[Any, ...]:
         len(conversation.turns),
         not is_broken(conversation),
         len(conversation.file_changes),
-        "stub" not in conversation.marks,
+        _content_beside_turns(conversation),
         conversation.updated_at or LONG_AGO,
         conversation.source == LOG,
         [(place.path, place.row or "", place.pointer or "") for place in conversation.provenance],
     )
+
+
+def _content_beside_turns(conversation: Conversation) -> int:
+    """Return 0 for an entry of an index, 1 for a memory, 2 for everything that tells more of a session."""
+    if "memory" in conversation.marks:
+        return 1
+    return 0 if "stub" in conversation.marks and not conversation.documents else 2
 
 
 def is_equally_full(one: Conversation, other: Conversation) -> bool:

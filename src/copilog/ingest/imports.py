@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from copilog.derive.document_union import add_document
 from copilog.identity.traces import own_name
 from copilog.model import Branch, Conversation, Message, Turn, prose_of
 from copilog.similarity import IMPORTED, has_given_id, ids_of, plain
@@ -48,7 +49,8 @@ def add_import(whole: Conversation, imported: Conversation) -> None:
     _add_files(whole, imported, numbers)
     whole.queued += imported.queued
     whole.draft = whole.draft or imported.draft
-    whole.documents += [document for document in imported.documents if document not in whole.documents]
+    for document in imported.documents:
+        add_document(whole.documents, replace(document, turn=None))  # its turns have other numbers
     whole.usage = whole.usage or (imported.usage if numbers else [])
     whole.relations += [relation for relation in imported.relations if relation not in whole.relations]
     if numbers:

@@ -192,5 +192,13 @@ def read_file(found: Found, report: Report) -> Iterator[Conversation]:
         elif found.workspace is not None:
             identity.fill(conversation.workspace, found.workspace)
         conversation.application = conversation.application or found.application
+        _name_traces(conversation)
         yield conversation
     note_skipped(report)
+
+
+def _name_traces(conversation: Conversation) -> None:
+    """Name the file of each document whose source did not."""
+    for document in conversation.documents:
+        if not document.traces:
+            document.traces = [conversation.provenance[0].path]

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from copilog.model.documents import AnyDocument
 from copilog.model.parts import AnyPart
 from copilog.model.values import (
     Agent,
@@ -152,18 +153,6 @@ class FileState(Value, kw_only=True):
     extra: Extra | None = None
 
 
-class Document(Value, kw_only=True):
-    """A text that belongs to the conversation: a plan, a memory, a summary, a to-do list."""
-
-    kind: (
-        str  # plan, memory, summary, checkpoint, skill, todos, file, backup, changes, table, helper, choice, draft, ...
-    )
-    text: str
-    title: str | None = None
-    path: str | None = None  # its path at the writer
-    extra: Extra | None = None
-
-
 class Workspace(Value, kw_only=True):
     """The folder that the conversation belongs to."""
 
@@ -223,7 +212,7 @@ class Conversation(Value, kw_only=True):
     draft: Draft | None = None
     file_changes: list[FileChange] = []
     files: list[FileState] = []
-    documents: list[Document] = []
+    documents: list[AnyDocument] = []
     has_pending_edits: bool | None = None
     marks: list[str] = []  # damaged, headless, stub, imported, external, orphan-edits, prompts-only, helpers-only
     usage: list[Usage] = []

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from copilog import sqliteio
 from copilog.diagnostics import Ledger
 from copilog.fields import Json
+from copilog.model import TodoItem
 from copilog.sqliteio import quoted
 
 
@@ -84,9 +85,13 @@ def take_integer(row: Json, key: str) -> int | None:
     return value
 
 
-def todo_line(todo: Json) -> str:
-    """Return one item of a to-do list as Markdown, with its description below it."""
-    mark = {"completed": "x", "in-progress": "~"}.get(str(todo.get("status")), " ")
-    lines = [f"- [{mark}] {todo.get('title') or todo.get('id') or ''}".rstrip()]
-    lines += [f"  {line}" for line in str(todo.get("description") or "").split("\n") if line.strip()]
-    return "\n".join(lines)
+def item_from(todo: Json) -> TodoItem:
+    """Return one item of a to-do list, whose fields are those of VS Code."""
+    title, number = todo.get("title"), todo.get("id")
+    status, description = todo.get("status"), todo.get("description")
+    return TodoItem(
+        id=str(number) if isinstance(number, str | int) else None,
+        title=title if isinstance(title, str) else "",
+        status=status if isinstance(status, str) else None,
+        description=description if isinstance(description, str) else None,
+    )

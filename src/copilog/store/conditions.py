@@ -1,6 +1,6 @@
 """Translate conditions of a query to SQL: the part that the full-text index answers, and the rest to check.
 
-A query is tested on each message, including the row with the title. Words, text and `role:` hold for the
+A query is tested on each message, including the row with the title. Words, text, `role:` and `in:` hold for the
 message itself; `tool:`, `file:`, `command:`, `exit:`, `has:` and `is:superseded` for its turn; everything else for its
 conversation. The title's row represents the conversation: what holds for any of its turns holds for it, except
 superseded ones. If a query selects these, `model:`, `mode:`, `agent:` and `skill:` hold for their messages by their own
@@ -240,7 +240,7 @@ class Conditions:
             return self.where_text(node, row)
         level = level_of(node.name, node.value)
         if level == "message":
-            return Sql("m.role = ?", (node.value,))
+            return is_in_document(node.value, row) if node.name == "in" else Sql("m.role = ?", (node.value,))
         if level == "turn":
             return self.where_turn(node)
         where = self.where_conversation(node, row)
@@ -268,7 +268,7 @@ class Conditions:
             since, until = node.value.split("/")
             return in_period(since or None, until or None)
         if node.name == "is":
-            return Condition("is", "c.is_empty" if node.value == "empty" else FLAGS[node.value].sql)
+            return Condition("is", "c.is_empty = 1" if node.value == "empty" else FLAGS[node.value].sql)
         return named(self.connection, node.name, node.value, may_be_unknown=self.is_for_superseded)
 
     def where_superseded(self, node: Field) -> Sql:
@@ -340,6 +340,16 @@ class Conditions:
             f" WHERE m.paths LIKE ? ESCAPE '\\' AND {named.text}",
             (*touched.parameters, _like(value).replace("*", "%"), *named.parameters),
         )
+
+
+def is_in_document(kind: str, row: str) -> Sql:
+    """Return the condition that a row has the text of a document of a kind."""
+    return Sql(
+        "EXISTS (SELECT 1 FROM conversation_document AS d"
+        f" WHERE d.conversation = {row} >> {MESSAGE_BITS} AND d.message = {row} & {(1 << MESSAGE_BITS) - 1}"
+        " AND d.kind = ?)",
+        (kind,),
+    )
 
 
 def is_command(value: str) -> Sql:

@@ -26,6 +26,7 @@ import msgspec
 from msgspec.structs import replace
 
 from copilog import jsonio
+from copilog.derive.document_kinds import with_known_kinds
 from copilog.derive.outcomes import settle_running
 from copilog.model import Conversation, Message
 from copilog.store.database import unmapped
@@ -124,10 +125,10 @@ def conversation_from(data: bytes, chapters: Iterable[bytes] = ()) -> Conversati
     unpacked = unpack(data)
     end = unpacked.find(b"\n")  # this JSON has no line breaks inside
     if end < 0:
-        conversation = jsonio.with_room(_decoder().decode, unpacked)
+        conversation = jsonio.with_room(_decoded, unpacked)
     else:
         lines = memoryview(unpacked)
-        conversation = jsonio.with_room(_decoder().decode, lines[:end])
+        conversation = jsonio.with_room(_decoded, lines[:end])
         _put_texts(conversation, _texts_decoder().decode(lines[end:]))
     earlier = [message for chapter in chapters for message in _messages_of(chapter)]
     if earlier:
@@ -162,7 +163,14 @@ def stored_conversation(connection: sqlite3.Connection, rowid: int) -> Conversat
 def without_half_characters(conversation: Conversation) -> Conversation:
     """Replace lone surrogates by U+FFFD: undecodable bytes of file names, halves of a cut pair."""
     text = json.dumps(msgspec.to_builtins(conversation)).encode()
-    return msgspec.convert(jsonio.decode(text)[0], Conversation)
+    return msgspec.convert(with_known_kinds(jsonio.decode(text)[0]), Conversation)
+
+
+def _decoded(data: bytes | memoryview) -> Conversation:
+    try:
+        return _decoder().decode(data)
+    except msgspec.ValidationError:  # an archive of another version may have documents of other kinds
+        return msgspec.convert(with_known_kinds(msgspec.json.decode(data)), Conversation)
 
 
 @cache

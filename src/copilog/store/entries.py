@@ -14,6 +14,7 @@ import msgspec
 
 from copilog import jsonio
 from copilog.derive import agent_name, has_nothing, model_of, superseded_indexes, without_superseded
+from copilog.derive.documents import NumberedDocument, is_collection, numbered_documents
 from copilog.derive.failures import has_failed
 from copilog.derive.models import model_of_message
 from copilog.derive.outcomes import count_failures
@@ -23,13 +24,17 @@ from copilog.model import Conversation, Turn, title_of
 from copilog.store import details, touched
 from copilog.store.calibrating import sample_rows
 from copilog.store.details import mode_of
+from copilog.store.document_rows import document_rows, memory_rows
 from copilog.store.documents import Chapter, document_of, without_half_characters
 from copilog.store.rows import (
+    NO_CONVERSATION,
     CommandRow,
     ConversationRow,
+    DocumentRow,
     EstimateSampleRow,
     FileEditRow,
     FileTouchRow,
+    MemoryUseRow,
     MessageRow,
     PromptShareRow,
     QueuedPromptRow,
@@ -47,7 +52,7 @@ from copilog.store.times import time_text
 
 
 class Entry(msgspec.Struct, array_like=True, gc=False):
-    """The rows of one conversation. The last of the messages is the row of the title."""
+    """The rows of one conversation. The last of the messages are those of documents and of the title."""
 
     id: str
     digest: bytes
@@ -68,6 +73,8 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     samples: list[EstimateSampleRow]
     commands: list[CommandRow]
     touches: list[FileTouchRow]
+    documents: list[DocumentRow]
+    memory_uses: list[MemoryUseRow]
     text_bytes: int  # approximately, of all texts for the full-text index
 
 
@@ -80,10 +87,11 @@ def entry_of(conversation: Conversation) -> Entry:
         conversation = without_half_characters(conversation)
         document = document_of(conversation)
         calls = Calls(conversation)
-    texts, replays = texts_of(conversation, calls), Replays(conversation)
+    documents = numbered_documents(conversation)
+    texts, replays = texts_of(conversation, calls, documents), Replays(conversation)
     call_rows = details.call_rows(conversation, calls)
     file_edits = list(details.edit_rows(conversation, calls))
-    messages = list(_message_rows(conversation, texts))
+    messages = list(_message_rows(conversation, texts, documents))
     turns = list(details.turn_rows(conversation, texts))
     _note_answer_models(turns, messages)
     return Entry(
@@ -106,6 +114,8 @@ def entry_of(conversation: Conversation) -> Entry:
         samples=sample_rows(conversation, replays),
         commands=list(touched.command_rows(conversation, call_rows)),
         touches=list(touched.touch_rows(conversation)),
+        documents=list(document_rows(documents)),
+        memory_uses=list(memory_rows(conversation)),
         text_bytes=sum(map(len, filter(None, chain.from_iterable(texts)))),
     )
 
@@ -131,7 +141,7 @@ def _counted_row(
         conversation = without_superseded(conversation)
         calls = Calls(conversation)
     row = _conversation_row(conversation, title, calls, edits, digest)
-    row.is_empty = int(is_empty)
+    row.is_empty = NO_CONVERSATION if is_collection(conversation) else int(is_empty)
     return row
 
 
@@ -194,8 +204,10 @@ def _agents(turns: list[Turn], calls: Calls) -> Iterator[str | None]:
         yield agent.name
 
 
-def _message_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[MessageRow]:
-    """Yield the rows of messages, with the turn's mode and model if the message has none."""
+def _message_rows(
+    conversation: Conversation, texts: list[Texts], documents: list[NumberedDocument]
+) -> Iterator[MessageRow]:
+    """Yield the rows of messages, with the turn's mode and model if the message has none; documents; the title."""
     known = {turn.index: (turn, mode_of(turn), model_of(turn)) for turn in conversation.turns}
     nothing = (None, None, None)
     position = -1
@@ -211,6 +223,11 @@ def _message_rows(conversation: Conversation, texts: list[Texts]) -> Iterator[Me
             message.parent_call_id,
             *texts[position],
         )
+    for document, _, is_own in documents:
+        if is_own:
+            position += 1
+            at = time_text(document.updated_at or document.created_at)
+            yield MessageRow(position, "document", document.turn, at, None, None, None, *texts[position])
     yield MessageRow(position + 1, "title", None, time_text(conversation.updated_at), None, None, None, *texts[-1])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copilog.store.document_tables import DOCUMENT_TABLES
 from copilog.store.touched_tables import TOUCHED_TABLES
 
 # Each migration is applied once, in order, in a transaction. Never change a released one.
@@ -469,4 +470,5 @@ MIGRATIONS: tuple[str, ...] = (
         LEFT JOIN turn AS t ON t.conversation = s.conversation AND t.position = s.turn;
     """,
     TOUCHED_TABLES,
+    DOCUMENT_TABLES,
 )

@@ -18,7 +18,8 @@ from copilog.store.conditions import (
     selects_empty,
     selects_superseded,
 )
-from copilog.store.query import And, Node, Text
+from copilog.store.query import And, Field, Node, Text
+from copilog.store.query_fields import DOCUMENTS
 from copilog.store.schema import MESSAGE_BITS
 from copilog.store.selection import TOUCHED
 from copilog.store.substrings import NOTHING, Match
@@ -39,7 +40,8 @@ _IS_TITLE = (
 # (`w.rowid IN (...) OR w.rowid IN (...)`): such a plan does not use the index for MATCH, and fails on its first row.
 _FOUND = "+w.rowid"
 _IS_FIRST_OF_TURN = (
-    "m.role <> 'title' AND NOT EXISTS (SELECT 1 FROM message AS b WHERE b.rowid = m.rowid - 1 AND b.turn IS m.turn)"
+    "m.role NOT IN ('title', 'document')"
+    " AND NOT EXISTS (SELECT 1 FROM message AS b WHERE b.rowid = m.rowid - 1 AND b.turn IS m.turn)"
 )
 
 
@@ -77,7 +79,8 @@ class Plan:
 
     def only_counted(self, row: str) -> str:
         """Return SQL that leaves out superseded turns and empty conversations, unless the query selects them."""
-        empty = f" AND ({row} >> {MESSAGE_BITS}) NOT IN (SELECT rowid FROM conversation WHERE is_empty)"  # noqa: S608
+        empties = "SELECT rowid FROM conversation WHERE is_empty AND is_empty = 1"  # the first condition is the index's
+        empty = f" AND ({row} >> {MESSAGE_BITS}) NOT IN ({empties})"
         counted = f" AND {is_counted_message(row)}" if self.leaves_out_superseded else ""
         return counted + (empty if self.leaves_out_empty else "")
 
@@ -162,6 +165,14 @@ class Plan:
         if "message" not in self.levels:
             join = f"{_OF_CONVERSATION} AND {_IS_FIRST_OF_TURN}" if "turn" in self.levels else _IS_TITLE
         source = f"conversation AS c CROSS JOIN message AS m ON {join} WHERE {self.rest.text}"
+        kind = document_wanted(self.root)
+        if kind is not None:  # of DOCUMENTS; reading all rows would be slow
+            source = (
+                f"(SELECT DISTINCT conversation, message FROM conversation_document WHERE kind = '{kind}') AS e"  # noqa: S608
+                " CROSS JOIN conversation AS c ON c.rowid = e.conversation"
+                f" CROSS JOIN message AS m ON m.rowid = (e.conversation << {MESSAGE_BITS}) + e.message"
+                f" WHERE {self.rest.text}"
+            )
         source += self.only_counted("m.rowid")
         return source, self.rest.parameters
 
@@ -204,6 +215,13 @@ class Plan:
         source, parameters = self.driven(self.match.text)
         (total,) = connection.execute(f"SELECT count(*) FROM {source}", parameters).fetchone()  # noqa: S608
         return Found(rows, total, True)
+
+
+def document_wanted(root: Node) -> str | None:
+    """Return the kind of document that all hits of a query are in, if there is one."""
+    items = root.items if isinstance(root, And) else (root,)
+    kinds = (item.value for item in items if isinstance(item, Field) and item.name == "in")
+    return next((kind for kind in kinds if kind in DOCUMENTS), None)
 
 
 def _contains(ahead: Text, root: Node) -> bool:

@@ -24,6 +24,7 @@ PERIOD = "period"  # the field of converted dates: "since/until" as the archive 
 # Other fields: the level that they are a fact of.
 FIELDS: dict[str, Level] = {
     "role": "message",
+    "in": "message",
     "tool": "turn",
     "file": "turn",
     "command": "turn",
@@ -34,9 +35,15 @@ FIELDS: dict[str, Level] = {
     **dict.fromkeys(DATES, "conversation"),
 }
 NAMES = (*FIELDS, *TEXT_FIELDS)
+# Kinds of document that a query can ask for; a session's files are found by `file:`.
+DOCUMENTS = (
+    "checkpoint", "summary", "memory", "plan", "research", "artifact", "todos", "reference", "skill", "backup",
+    "changes", "table", "helper", "choice", "prediction", "unread", "draft", "prompt", "notes", "indexed",
+)  # fmt: skip
 # Fields with a fixed set of values.
 VALUES: dict[str, tuple[str, ...]] = {
-    "role": ("user", "assistant", "system", "tool", "title"),
+    "role": ("user", "assistant", "system", "tool", "document", "title"),
+    "in": DOCUMENTS,
     "has": ("error", "command-error", "edit", "tool", "thinking"),
     "is": ("starred", "gone", "empty", "superseded"),
 }

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
+NO_CONVERSATION = 2  # `is_empty` of memories that belong to no conversation: lists and figures leave them out
+
 
 class Row(msgspec.Struct, gc=False):
     """A row of one conversation. Its fields are columns of the table, with the key of the table first."""
@@ -265,6 +267,33 @@ class FileTouchRow(Row):
     outcome: str | None
 
 
+class DocumentRow(Row):
+    position: int
+    kind: str
+    title: str | None
+    path: str | None
+    turn: int | None
+    message: int | None
+    number: int | None
+    scope: str | None
+    type: str | None
+    value: str | None
+    tool: str | None
+    items: int | None
+    done: int | None
+    created_at: str | None
+    updated_at: str | None
+    characters: int
+    trace: str | None
+
+
+class MemoryUseRow(Row):
+    position: int
+    turn: int | None
+    path: str
+    how: str
+
+
 # The tables with one row or more for a conversation, in the order of DETAIL_TABLES.
 DETAILS: dict[str, type[Row]] = {
     "turn": TurnRow,
@@ -280,4 +309,6 @@ DETAILS: dict[str, type[Row]] = {
     "estimate_sample": EstimateSampleRow,
     "command": CommandRow,
     "file_touch": FileTouchRow,
+    "conversation_document": DocumentRow,
+    "memory_use": MemoryUseRow,
 }

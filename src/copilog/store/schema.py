@@ -15,16 +15,18 @@ TEXT_COLUMNS = ("title", "user", "answer", "thinking", "arguments", "result", "p
 DETAIL_TABLES = (
     "turn", "tool_call", "file_edit", "token_usage", "skill", "trace", "spend", "prompt_share", "relation",
     "queued_prompt", "estimate_sample", "command", "file_touch",
+    "conversation_document", "memory_use",
 )  # fmt: skip
 # Version of the rows that `entries` makes. Rows of an earlier version are rebuilt from the document.
-ROWS_VERSION = 19
+ROWS_VERSION = 20
 # SQL for how a turn ends that was not answered.
 UNANSWERED = "('failed', 'cancelled')"
 UNNAMED = "(unnamed)"  # a sub-agent without a name
 # Views for users and data frames.
 VIEWS = (
     "conversations", "messages", "turns", "tool_calls", "file_edits", "usage", "spending", "prompt_shares", "skills",
-    "relations", "traces", "files", "problems", "commands", "file_touches",
+    "relations", "traces", "files", "problems", "commands", "file_touches", "documents",
+    "memory_uses",
 )  # fmt: skip
 
 

@@ -28,6 +28,8 @@ from copilog.store.widening import NOT_WIDENED, Widened, widened
 
 BY_WEIGHT = tuple(sorted(WEIGHTS, key=lambda column: -WEIGHTS[column]))
 FIELD_NAMES = {"paths": "path"}
+DOCUMENT = "document"  # the role of a row that has only a document
+SHOWN_ALONE = ("checkpoint", "summary")  # kinds of document that a message has, and nothing else
 
 
 class Hit(msgspec.Struct, kw_only=True):
@@ -46,6 +48,9 @@ class Hit(msgspec.Struct, kw_only=True):
     highlights: list[tuple[int, int]]
     score: float
     superseded: str | None = None  # the reason why its turn no longer counts
+    document: str | None = None  # the kind of document that has the text
+    document_title: str | None = None  # or its path
+    document_position: int | None = None  # among the documents of the conversation
     open: str  # the command that shows the message
 
 
@@ -254,7 +259,21 @@ def _hits(connection: sqlite3.Connection, rows: Iterable[tuple[int, float]], mat
             score=round(score, 6),
             superseded=superseded,
             open=_open_command(conversation, turn, superseded),
+            **_document_at(connection, row, role),
         )
+
+
+def _document_at(connection: sqlite3.Connection, row: int, role: str) -> dict[str, Any]:
+    """Return which document a row has the text of; a to-do list is only a part of its message."""
+    sql = (
+        "SELECT kind, coalesce(title, path), position FROM conversation_document"
+        " WHERE conversation = ? AND message = ? ORDER BY position"
+    )
+    found = connection.execute(sql, (row >> MESSAGE_BITS, row & ((1 << MESSAGE_BITS) - 1)))
+    for kind, title, position in found:
+        if role == DOCUMENT or kind in SHOWN_ALONE:
+            return {"document": kind, "document_title": title, "document_position": position}
+    return {}
 
 
 def _open_command(conversation: str, turn: int | None, superseded: str | None) -> str:

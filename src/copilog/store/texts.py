@@ -1,4 +1,4 @@
-"""Make the searchable texts of a conversation: one row for each message, and one for the conversation.
+"""Make the searchable texts of a conversation: one row for each message and document, and one for the conversation.
 
 | Column | What goes there |
 |---|---|
@@ -15,7 +15,7 @@ extracted from it. System prompts and texts that the product attaches by itself 
 conversation to the next; but the text of a loaded skill is a result. A text that two parts of a call share is
 included once. Texts of a turn, such as its error or suggested follow-ups, are with the turn's last
 message. The input of a hook and the rule that allowed a command repeat other texts, so they are left out. Plans,
-memories and summaries are results of the last row.
+memories and other documents that no message shows are results of rows of their own, before the last one.
 Of a text longer than MAX_CHARACTERS only the beginning is searchable; the document has all of it.
 """
 
@@ -31,9 +31,11 @@ import msgspec
 from copilog import jsonio
 from copilog.derive import without_superseded
 from copilog.derive.call_paths import paths_in_arguments
+from copilog.derive.documents import NumberedDocument, numbered_documents, searchable_text
 from copilog.derive.notes import notes_of_turn
 from copilog.derive.terminal_output import beyond_output, texts_to_search
 from copilog.model import (
+    AnyDocument,
     AnyPart,
     Attachment,
     Compaction,
@@ -119,9 +121,12 @@ class Calls:
         return (result.full_text or result.text) if result is not None else ""
 
 
-def texts_of(conversation: Conversation, calls: Calls | None = None) -> list[Texts]:
-    """Return the rows of a conversation: its messages in order, then the one with the title."""
+def texts_of(
+    conversation: Conversation, calls: Calls | None = None, documents: list[NumberedDocument] | None = None
+) -> list[Texts]:
+    """Return the rows of a conversation: its messages in order, documents that no message has, and the title."""
     calls = calls if calls is not None else Calls(conversation)
+    documents = documents if documents is not None else numbered_documents(conversation)
     last_of_turn = {message.turn: position for position, message in enumerate(conversation.messages)}
     turns = {last_of_turn[turn.index]: turn for turn in conversation.turns if turn.index in last_of_turn}
     rows: list[Texts] = []
@@ -135,8 +140,13 @@ def texts_of(conversation: Conversation, calls: Calls | None = None) -> list[Tex
                 row.add_turn(turn, conversation)
             texts = row.taken()
         rows.append(texts)
+    rows += [_of_document(document) for document, _, is_own in documents if is_own]
     rows.append(_conversation_row_texts(conversation, row))
     return rows
+
+
+def _of_document(document: AnyDocument) -> Texts:
+    return Texts(result=_searchable(searchable_text(document)[:MAX_CHARACTERS]))
 
 
 def _of_result_alone(parts: list[AnyPart], calls: Calls) -> Texts | None:
@@ -256,9 +266,6 @@ def _conversation_row_texts(conversation: Conversation, row: Row) -> Texts:
     if draft is not None:
         row.add_message(Message(role="user", parts=[Text(text=draft.text), *draft.attachments]))
     conversation = without_superseded(conversation)
-    for document in conversation.documents:
-        _add_new(row.result, document.title)
-        _add_new(row.result, document.text)
     for change in conversation.file_changes:
         row.add_path(change.path or change.uri)
         row.add_path(change.old_uri)

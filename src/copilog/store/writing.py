@@ -294,6 +294,7 @@ def details_of(entry: Entry) -> Iterator[tuple[str, Sequence[Row]]]:
     details: tuple[Sequence[Row], ...] = (
         entry.turns, entry.tool_calls, entry.file_edits, entry.usages, entry.skills, entry.traces,
         entry.spends, entry.shares, entry.relations, entry.queued, entry.samples, entry.commands, entry.touches,
+        entry.documents, entry.memory_uses,
     )  # fmt: skip
     return zip(DETAILS, details, strict=True)
 

@@ -378,6 +378,15 @@ class Waiting:
     blocks: list[AnyBlock]
 
 
+@dataclass(slots=True)
+class ShownDocument:
+    """A document that no message shows: a plan, a memory, a checkpoint."""
+
+    title: str
+    text: str
+    number: int | None  # its address on a page, like that of a message
+
+
 @dataclass(slots=True, kw_only=True)
 class Tail:
     """What belongs to no turn: shown at the very end."""
@@ -386,7 +395,8 @@ class Tail:
     edits: list[Edit] = field(default_factory=list)
     files: list[tuple[str, str]] = field(default_factory=list)  # name, outcome
     unnamed: list[tuple[str, str]] = field(default_factory=list)  # replacement of the name, text
-    documents: list[tuple[str, str]] = field(default_factory=list)  # title, text
+    documents: list[ShownDocument] = field(default_factory=list)
+    lists: list[tuple[str, list[str]]] = field(default_factory=list)  # headings with their lines
     waiting: list[Waiting] = field(default_factory=list)
 
 

@@ -19,12 +19,13 @@ from copilog.derive import repeated_prompts, turns_before, without_superseded
 from copilog.model import Conversation, Message, Text, Turn, unnamed_files
 from copilog.view.blocks import Continued, Shown, Tail, TurnHead, Waiting
 from copilog.view.build_state import BuildState
+from copilog.view.documents import document_lists, shown_documents
 from copilog.view.frames import Framed, Frames
 from copilog.view.messages import Speaker
 from copilog.view.parts import change_block, changes_in, request_blocks
 from copilog.view.terminal_text import clean_line
 from copilog.view.turns import first_prompts, turn_foot, turn_head
-from copilog.view.wording import document_text, path_text
+from copilog.view.wording import path_text
 
 MOST_PARTS = 300  # a range ends early if its messages have more
 MOST_BELOW = 30  # messages of a sub-agent that count in a range
@@ -146,10 +147,11 @@ class View:
                 for file in counted.files
             ],
             unnamed=[(file.uri, file.current or "") for file in unnamed_files(counted)],
-            documents=[(document_text(document), document.text) for document in conversation.documents],
+            documents=shown_documents(conversation),
+            lists=document_lists(conversation, stage.folder),
             waiting=list(self._waiting()),
         )
-        if tail.edits or tail.files or tail.unnamed or tail.documents or tail.waiting:
+        if tail.edits or tail.files or tail.unnamed or tail.documents or tail.lists or tail.waiting:
             yield tail
 
     def _waiting(self) -> Iterator[Waiting]:

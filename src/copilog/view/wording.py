@@ -16,11 +16,11 @@ from copilog.derive.models import model_of, names_of, requested_model
 from copilog.derive.outcomes import outcome_of
 from copilog.derive.references import UsedFile
 from copilog.model import (
+    AnyDocument,
     Approval,
     Branch,
     Conflict,
     Conversation,
-    Document,
     Place,
     Range,
     Relation,
@@ -51,7 +51,8 @@ DOCUMENTS = {
     "checkpoint": "Checkpoint",
     "choice": "Another answer of the model",
     "draft": "Prompt that was typed and never sent",
-    "file": "Saved file",
+    "artifact": "Saved file",
+    "research": "Research",
     "helper": "Call of a model for the program itself",
     "indexed": "Text of the search index",
     "memory": "Memory",
@@ -73,6 +74,8 @@ MARKS = {
     "orphan-edits": "only its file edits are left",
     "prompts-only": "typed prompts that are in no other conversation; their answers are lost",
     "helpers-only": "only helper requests, such as one for a title; the conversation itself is not in its file",
+    "memory": "only a memory of it is left",
+    "collection": "memories that belong to no conversation",
     "resource": "only tool output that was stored in separate files is left",
     "pending-edits": "some edits were neither kept nor undone",
 }
@@ -237,11 +240,11 @@ def _line_ranges_text(lines: Range) -> str:
     return f"{lines.start_line}" if lines.start_line == lines.end_line else f"{lines.start_line}-{lines.end_line}"
 
 
-def document_text(document: Document) -> str:
-    """Return the kind of a document, with its title or its path."""
+def document_text(document: AnyDocument, facts: str = "") -> str:
+    """Return the kind of a document, with its title or its path, and facts about it."""
     kind = DOCUMENTS.get(document.kind, clean_line(document.kind, 40))
     name = clean_line(document.title or document.path or "", 100)
-    return f"{kind} · {name}" if name else kind
+    return " · ".join(word for word in (kind, name, facts) if word)
 
 
 def markdown_as_plain(text: str) -> str:

@@ -29,7 +29,7 @@ def find_in(archive: Archive, conversation_id: str, words: str) -> Hits:
     first = row[0] << MESSAGE_BITS  # all rows of a conversation are consecutive
     rows = archive.connection.execute(
         "SELECT position, user, answer, thinking, arguments, result, paths FROM message "
-        "WHERE rowid >= ? AND rowid < ? AND role <> 'title' ORDER BY rowid",
+        "WHERE rowid >= ? AND rowid < ? AND role NOT IN ('title', 'document') ORDER BY rowid",
         (first, first + (1 << MESSAGE_BITS)),
     )
     for position, *texts in rows:

@@ -188,9 +188,12 @@ class BlockWriter:
         for name, text in tail.unnamed:
             yield f"## Text of a file whose name was not recorded ({plain(name, 40)})"
             yield fence(text)
-        for title, text in tail.documents:
-            yield f"## {plain(title, 200)}"
-            yield fence(text)
+        for document in tail.documents:
+            yield f"## {plain(document.title, 200)}"
+            yield fence(document.text)
+        for heading, lines in tail.lists:
+            yield f"## {heading}"
+            yield "\n".join(f"- {plain(line)}" for line in lines)
         for waiting in tail.waiting:
             yield f"## {plain(waiting.title)}"
             for block in waiting.blocks:

@@ -318,8 +318,10 @@ def _tail(tail: Tail) -> Iterator[Scrap]:
     """Yield texts that belong to the conversation and to no turn; they are at the end."""
     for edit in tail.edits:
         yield _edit(edit, "file on disk: ")
-    for title, text in tail.documents:
-        yield Scrap("note", f"- {one_line(title)}", text)
+    for document in tail.documents:
+        yield Scrap("note", f"- {one_line(document.title)}", document.text)
+    for heading, lines in tail.lists:
+        yield Scrap("note", f"- {heading}", "\n".join(lines))
     for waiting in tail.waiting:
         yield Scrap("note", f"- {one_line(waiting.title)}")
         for block in waiting.blocks:

@@ -289,9 +289,11 @@ class _Writer:
                 self._heading(Text(f"Text of a file whose name was not recorded · {clean_line(name)}", "bold")),
             )
             yield Text(clean(text))
-        for title, text in tail.documents:
-            yield from (Text(), self._heading(Text(title, "bold")))
-            yield from stacked([Piece(Text(clean(text).strip()), 1, is_prose=True)])
+        for document in tail.documents:
+            yield from (Text(), self._heading(Text(document.title, "bold")))
+            yield from stacked([Piece(Text(clean(document.text).strip()), 1, is_prose=True)])
+        for heading, lines in tail.lists:
+            yield from (Text(), self._heading(Text(heading, "bold")), *(Text(f"  {line}") for line in lines))
         for waiting in tail.waiting:
             yield from (Text(), self._heading(Text(waiting.title, "bold yellow")))
             yield from stacked(self._draw.blocks(waiting.blocks, 1))

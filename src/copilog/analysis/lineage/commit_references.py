@@ -64,7 +64,7 @@ def _naming(chosen: Chosen, commit: Commit) -> dict[int, Evidence]:
     told = [name for name in ids if len(name) >= SHORTEST_NUMBER or not name.isdigit()]
     found: dict[int, Evidence] = {}
     for number, turn, at, role in messages_with(chosen, " OR ".join(f'"{name}"' for name in told)):
-        if number in found or role == "title":
+        if number in found or role in ("title", "document"):
             continue
         said, made = timestamp_from(at), commit.committed_at
         is_soon = said is not None and made is not None and said - made <= SOON

@@ -129,7 +129,7 @@ def _naming(
         (NO_TURN, f'{{paths arguments}} : "{_quoted(name)}"', numbers, MOST_MENTIONS),
     )
     for row, conversation, turn, at, role, paths, arguments in found:
-        yield row, Mention(conversation, turn, at, "paths", role == "title"), paths, arguments
+        yield row, Mention(conversation, turn, at, "paths", role in ("title", "document")), paths, arguments
 
 
 def _quoted(name: str) -> str:

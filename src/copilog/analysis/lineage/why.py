@@ -19,7 +19,7 @@ from copilog.derive.argued_edits import is_among
 from copilog.derive.commands import commands_of
 from copilog.derive.file_touches import CHANGES, file_touches
 from copilog.errors import UsageError
-from copilog.model import Confirmation, Conversation, Document, Text
+from copilog.model import AnyDocument, Confirmation, Conversation, Text
 from copilog.store.documents import stored_conversation
 
 MOST_COMMANDS = 5
@@ -207,7 +207,7 @@ def _records(conversation: Conversation, path: str) -> Iterator[NamedIn]:
             yield NamedIn(kind=document.kind, title=document.title, excerpt=excerpt)
 
 
-def _paragraph_with(document: Document, name: str) -> str | None:
+def _paragraph_with(document: AnyDocument, name: str) -> str | None:
     for paragraph in document.text.split("\n\n"):
         if name in paragraph:
             lines = paragraph.strip().split("\n")

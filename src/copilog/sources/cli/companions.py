@@ -9,13 +9,23 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from copilog import jsonio
+from copilog.derive.document_union import sections_in
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile, BadRecord
 from copilog.fields import Json, take_dict, take_str
 from copilog.intake.files import read_bytes
 from copilog.intake.folders import entries_in, files_below, is_link
-from copilog.model import Document, TitleOrigin, Workspace
+from copilog.model import (
+    SECTIONS,
+    AnyDocument,
+    CheckpointDocument,
+    PlanDocument,
+    SummaryDocument,
+    TitleOrigin,
+    Workspace,
+)
 from copilog.sources.cli.flat_yaml import FlatMap, read_flat_map
+from copilog.sources.documents_of_sessions import PLAN, saved_document
 from copilog.sources.folders import file_names_in, files_in, folder_names_in, is_plain_file
 
 # The summaries that a compaction writes: checkpoints/NNN-<title>.md, and the table that lists them.
@@ -23,7 +33,6 @@ from copilog.sources.folders import file_names_in, files_in, folder_names_in, is
 
 INDEX = "index.md"
 CHECKPOINTS = "checkpoints"
-SECTIONS = ("overview", "history", "work_done", "technical_details", "important_files", "next_steps")
 _NUMBER = re.compile(r"(\d{1,6})(?:\D|$)")
 _ROW = re.compile(r"\s*\|\s*(\d{1,6})\s*\|(.*)\|([^|]*)\|\s*$")
 
@@ -31,7 +40,7 @@ _ROW = re.compile(r"\s*\|\s*(\d{1,6})\s*\|(.*)\|([^|]*)\|\s*$")
 class Checkpoint:
     """One summary on disk."""
 
-    __slots__ = ("file", "is_taken", "number", "path", "text", "title")
+    __slots__ = ("file", "number", "path", "text", "title")
 
     def __init__(self, path: Path, number: int | None, title: str | None, text: str) -> None:
         self.path = path
@@ -39,12 +48,16 @@ class Checkpoint:
         self.number = number
         self.title = title
         self.text = text
-        self.is_taken = False  # a compaction of the log refers to it
 
-    def as_document(self) -> Document:
-        extra = {"number": self.number} if self.number is not None else None
-        path = f"{CHECKPOINTS}/{self.file}"
-        return Document(kind="checkpoint", text=self.text, title=self.title, path=path, extra=extra)
+    def as_document(self) -> CheckpointDocument:
+        return CheckpointDocument(
+            text=self.text,
+            title=self.title,
+            number=self.number,
+            sections=sections_in(self.text),
+            path=f"{CHECKPOINTS}/{self.file}",
+            traces=[str(self.path)],
+        )
 
     def as_extra(self) -> Json:
         """Return the fields that the text and the title do not contain."""
@@ -167,7 +180,6 @@ LOG = "events.jsonl"
 OWN_CLIENT = "github/cli"
 VSCODE_CLIENT = "vscode"
 WORKSPACE = "workspace.yaml"
-PLAN = "plan.md"
 VSCODE = "vscode.metadata.json"
 VSCODE_REQUESTS = "vscode.requests.metadata.json"
 
@@ -294,23 +306,22 @@ class Companions:
             made["workspace"] = dict(self.workspace.values)
         if self.vscode:
             made["vscode"] = self.vscode
-        unreadable = [entry for entry in self.saved if "text" not in entry]
-        if unreadable:
-            made["saved_files"] = unreadable
         return made
 
-    def documents(self) -> list[Document]:
-        """Return the plan, summaries without a compaction in the log, saved files, and a title of many lines."""
-        made: list[Document] = []
+    def documents(self) -> list[AnyDocument]:
+        """Return the plan, checkpoints, saved files, and a title of many lines."""
+        made: list[AnyDocument] = []
+        if self.folder is None:
+            return made
         summary = self.workspace.text("summary")
         if summary is not None and "\n" in summary.strip():
-            made.append(Document(kind="summary", text=summary, path=WORKSPACE))
+            made.append(SummaryDocument(text=summary, path=WORKSPACE, traces=[str(self.folder / WORKSPACE)]))
         if self.plan is not None:
-            made.append(Document(kind="plan", text=self.plan, path=PLAN))
-        made += [checkpoint.as_document() for checkpoint in self.checkpoints.all if not checkpoint.is_taken]
+            made.append(PlanDocument(text=self.plan, path=PLAN, traces=[str(self.folder / PLAN)]))
+        made += [checkpoint.as_document() for checkpoint in self.checkpoints.all]
         for entry in self.saved:
-            if "text" in entry:
-                made.append(Document(kind="file", text=entry["text"], path=entry["path"]))
+            path = self.folder / entry["path"]
+            made.append(saved_document(entry["path"], entry.get("text"), entry["size"], [str(path)]))
         return made
 
 

@@ -41,12 +41,9 @@ def compaction_complete(reader: Reader, event: Event) -> None:
         number if isinstance(number, int) else None,
     )
     if checkpoint is not None:
-        checkpoint.is_taken = True
         data["checkpoint"] = checkpoint.as_extra()
         if text is None:
             text = checkpoint.text
-        elif "".join(checkpoint.text.split()) not in "".join(text.split()):  # the file leaves out the title
-            checkpoint.is_taken = False  # its text differs, so it remains a document
     parent = reader.agents.parent_of(event)
     part = Compaction(
         text=text or "",

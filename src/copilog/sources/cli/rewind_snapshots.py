@@ -21,7 +21,7 @@ from copilog.errors import BadFile, BadRecord
 from copilog.fields import Json, rest, take_dict, take_list, take_str
 from copilog.intake.files import read_bytes
 from copilog.intake.folders import is_link
-from copilog.model import Conversation, Document, FileState, Message, Text, Turn
+from copilog.model import AnyDocument, BackupDocument, Conversation, FileState, Message, Text, Turn
 from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.folders import SESSION_STATE, below, files_of_sessions, is_plain_file
 from copilog.sources.roots import StorageFolder
@@ -132,7 +132,7 @@ class Files:
         self._paths = paths
         self._ledger = ledger
         self._versions: dict[str, list[Json]] = {}
-        self.documents: list[Document] = []  # files as they were before a later edit
+        self.documents: list[AnyDocument] = []  # files as they were before a later edit
 
     def add(self, key: str, value: Any, snapshot_id: str | None) -> None:
         entry = dict(value) if isinstance(value, dict) else {"value": value}
@@ -153,7 +153,7 @@ class Files:
         for backup in backups[1:]:
             text = self._text(backup)
             if text is not None and text != state.initial:
-                self.documents.append(Document(kind="backup", text=text, path=path, extra={"backupFile": backup}))
+                self.documents.append(BackupDocument(text=text, path=path, extra={"backupFile": backup}))
         return state
 
     def _text(self, name: str) -> str | None:

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from copilog import sqliteio
+from copilog.derive.documents import todos_text
 from copilog.diagnostics import Ledger
-from copilog.fields import Json
-from copilog.model import Conversation, Document
+from copilog.fields import Json, timestamp_from
+from copilog.model import AnyDocument, Conversation, TableDocument, TodosDocument
 from copilog.sources.base import Found, Probe, Source, provenance_of
-from copilog.sources.database_rows import read_rows, todo_line
+from copilog.sources.database_rows import item_from, read_rows
 from copilog.sources.folders import SESSION_STATE, below, files_of_sessions
 from copilog.sources.roots import StorageFolder
 
@@ -101,16 +102,30 @@ def _extras(tables: dict[str, list[Json]]) -> Json:
     return made
 
 
-def _documents(extra: Json) -> list[Document]:
+def _documents(extra: Json) -> list[AnyDocument]:
     """Return the agent's notes as documents: its list, its inbox, and tables of its own."""
-    made: list[Document] = []
+    made: list[AnyDocument] = []
     if "todos" in extra:
-        made.append(Document(kind="todos", text="\n".join(map(todo_line, extra["todos"])), path=FILE))
+        made.append(_list_from(extra["todos"]))
     tables = {**({INBOX: extra["inbox"]} if "inbox" in extra else {}), **extra.get("tables", {})}
     for table, rows in tables.items():
         texts = ["\n".join(f"{key}: {value}" for key, value in row.items() if value is not None) for row in rows]
-        made.append(Document(kind="table", title=table, text="\n\n".join(texts), path=FILE))
+        made.append(TableDocument(title=table, text="\n\n".join(texts), path=FILE))
     return made
+
+
+def _list_from(todos: list[Json]) -> TodosDocument:
+    """Return the list as the database has it last: when it was begun, and when an item was changed last."""
+    items = [item_from(todo) for todo in todos]
+    begun = [at for todo in todos if (at := timestamp_from(todo.get("created_at"))) is not None]
+    changed = [at for todo in todos if (at := timestamp_from(todo.get("updated_at"))) is not None]
+    return TodosDocument(
+        text=todos_text(items),
+        items=items,
+        path=FILE,
+        created_at=min(begun, default=None),
+        updated_at=max(changed, default=None),
+    )
 
 
 def _todo_from(row: Json, needed: list[Any]) -> Json:

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from copilog import jsonio
+from copilog.derive import add_title
+from copilog.derive.documents import COLLECTION
 from copilog.diagnostics import Ledger
 from copilog.errors import BadFile
 from copilog.intake.files import read_bytes
 from copilog.intake.folders import files_below
-from copilog.model import Conversation, Document
+from copilog.model import AnyDocument, Conversation, MemoryDocument, MemoryScope, PlanDocument
 from copilog.sources.base import Found, Probe, Source, provenance_of
 from copilog.sources.folders import EXTENSION, below, extension_folders
 from copilog.sources.roots import StorageFolder
@@ -27,13 +29,19 @@ FOLDERS = ("memory-tool", "memories")
 REPO = "repo"
 FOLDER_NAMES_IN_KEY = 7  # distinguishes users of a machine, and is the same when a home is copied elsewhere
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_SCOPES = {"user": "/memories/", "workspace": "/memories/", "session": "/memories/session/", REPO: "/memories/repo/"}
+_SCOPES: dict[MemoryScope, str] = {
+    "user": "/memories/",
+    "workspace": "/memories/",
+    "session": "/memories/session/",
+    "repository": "/memories/repo/",
+}
+_NAMES_IN_IDS: dict[MemoryScope, str] = {"repository": REPO}  # as earlier versions named these collections
 
 
 class Memory(NamedTuple):
     """The scope and owner of a memory file."""
 
-    scope: str  # user, repo, session, workspace
+    scope: MemoryScope
     conversation_id: str
     native_id: str
     path: str  # as the tool names it
@@ -56,19 +64,19 @@ def memory_at(path: Path) -> Memory | None:
         return _shared_memory(root, "workspace", inner)
     folder, *rest = inner
     if folder == REPO:
-        return _shared_memory(root, REPO, tuple(rest))
+        return _shared_memory(root, "repository", tuple(rest))
     session_id = session_of_folder(folder)
     # Folders of local chats are named in base64; the bare id is that of a session of Copilot CLI, shown in VS Code.
     namespace = "cli" if session_id == folder and _UUID.fullmatch(folder) else "vscode"
     return Memory("session", f"{namespace}:{session_id}", session_id, _SCOPES["session"] + "/".join(rest))
 
 
-def _shared_memory(root: Path, scope: str, inner: tuple[str, ...]) -> Memory:
+def _shared_memory(root: Path, scope: MemoryScope, inner: tuple[str, ...]) -> Memory:
     """Return memory that belongs to no conversation: that of a user, of a repository, of a workspace."""
     import hashlib
 
     key = "/".join(root.parent.parent.absolute().parts[-FOLDER_NAMES_IN_KEY:])
-    native_id = f"{scope}:{hashlib.sha256(key.encode('utf-8', 'replace')).hexdigest()[:16]}"
+    native_id = f"{_NAMES_IN_IDS.get(scope, scope)}:{hashlib.sha256(key.encode('utf-8', 'replace')).hexdigest()[:16]}"
     return Memory(scope, f"memory:{native_id}", native_id, _SCOPES[scope] + "/".join(inner))
 
 
@@ -119,18 +127,24 @@ class Memories(Source):
         if memory is None:
             raise BadFile("is not in a folder of the memory tool")
         text = _text_of(found.path, ledger)
-        kind = "plan" if memory.is_plan else "memory"
-        document = Document(kind=kind, text=text, path=memory.path, extra={"scope": memory.scope})
-        yield Conversation(
+        document: AnyDocument
+        if memory.is_plan:
+            document = PlanDocument(text=text, path=memory.path)
+        else:
+            document = MemoryDocument(text=text, path=memory.path, scope=memory.scope)
+        made = Conversation(
             id=memory.conversation_id,
             native_id=memory.native_id,
             source=self.name,
             application=found.application,
             workspace=found.workspace,
-            marks=["memory"],
+            marks=["memory"] if memory.scope == "session" else ["memory", COLLECTION],
             provenance=[provenance_of(found, role="resource")],
             documents=[document],
         )
+        if memory.scope != "session":
+            add_title(made, f"Memories of the {memory.scope}", "placeholder")
+        yield made
 
 
 def _text_of(path: Path, ledger: Ledger) -> str:

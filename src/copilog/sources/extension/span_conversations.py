@@ -9,7 +9,7 @@ from copilog.derive import add_title
 from copilog.derive.helper_usage import HELPERS_ONLY
 from copilog.diagnostics import Ledger
 from copilog.fields import Json
-from copilog.model import Conversation, Document, Usage, Workspace
+from copilog.model import Conversation, HelperDocument, Usage, Workspace
 from copilog.sources.base import Found, provenance_of
 from copilog.sources.extension.genai_messages import decode_cut
 from copilog.sources.extension.span_messages import TreeMessages
@@ -95,7 +95,7 @@ def _add_turn(made: Conversation, outline: Outline, maker: TurnMaker) -> None:
         made.messages += messages
 
 
-def _helper(tree: Tree, ledger: Ledger, source: str, usages: list[Usage]) -> Document:
+def _helper(tree: Tree, ledger: Ledger, source: str, usages: list[Usage]) -> HelperDocument:
     """Return a call of a model that serves the product: its cost counts, its text is not part of the conversation."""
     reading = TreeMessages(tree, ledger, source)
     for usage in reading.usages:
@@ -103,7 +103,7 @@ def _helper(tree: Tree, ledger: Ledger, source: str, usages: list[Usage]) -> Doc
         usages.append(usage)
     asked = dict.fromkeys([*reading.system_prompts, *(prompt.text for prompt in tree.asked), *reading.sent])
     said = [used.text for used in reading.rounds if used.text]
-    return Document(kind="helper", title=tree.label, text="\n\n".join([*asked, *said]))
+    return HelperDocument(title=tree.label, text="\n\n".join([*asked, *said]))
 
 
 def _spans(session: Session) -> list[Span]:

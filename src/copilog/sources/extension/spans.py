@@ -19,7 +19,7 @@ from copilog.fields import (
     timestamp_from_nanoseconds,
     timestamp_from_pair,
 )
-from copilog.model import Document, Usage
+from copilog.model import SkillDocument, Usage
 from copilog.uris import uri_to_path
 
 # Spans, the common form of traces, span files, exports and debug logs: operations with their time, parent and
@@ -112,9 +112,9 @@ SKILL_CONTENT, SKILL_NAME = "github.copilot.skill.content", "gen_ai.skill.name"
 SKILL_DESCRIPTION, SKILL_URI = "gen_ai.skill.description", "gen_ai.skill.source.uri"
 
 
-def take_skills(spans: list[Span]) -> list[Document]:
+def take_skills(spans: list[Span]) -> list[SkillDocument]:
     """Take the texts of skills that were loaded out of spans and their events, each once."""
-    made: list[Document] = []
+    made: list[SkillDocument] = []
     for span in spans:
         for holder in (span.attributes, *(event.attributes for event in span.events)):
             content = holder.get(SKILL_CONTENT)
@@ -123,7 +123,7 @@ def take_skills(spans: list[Span]) -> list[Document]:
             del holder[SKILL_CONTENT]
             name, description = text_from(holder.get(SKILL_NAME)), text_from(holder.get(SKILL_DESCRIPTION))
             text = content if not description or description in content else f"{description}\n\n{content}"
-            document = Document(kind="skill", title=name, text=text, path=uri_to_path(holder.get(SKILL_URI)))
+            document = SkillDocument(title=name, text=text, path=uri_to_path(holder.get(SKILL_URI)))
             if document not in made:
                 made.append(document)
     return made

@@ -7,19 +7,26 @@ from typing import Any
 
 from copilog import jsonio
 from copilog.derive import add_title
+from copilog.derive.document_union import sections_in
 from copilog.errors import BadRecord
-from copilog.fields import Json, rest, take_str, take_timestamp, timestamp_from
+from copilog.fields import Json, rest, take_str, take_timestamp
 from copilog.model import (
+    SECTIONS,
+    AnyDocument,
     AnyPart,
+    CheckpointDocument,
     Compaction,
     Conversation,
-    Document,
     FileState,
+    IndexedDocument,
     Message,
     Model,
     Place,
+    ReferenceDocument,
     Relation,
     Role,
+    SessionFileDocument,
+    SummaryDocument,
     Text,
     Turn,
     Usage,
@@ -27,14 +34,15 @@ from copilog.model import (
     Workspace,
 )
 from copilog.sources.database_rows import Row, take_integer
+from copilog.sources.documents_of_sessions import saved_document
 from copilog.sources.extension.store_rows import ARTIFACT, SessionRows
 
 NANO = 1e9  # the unit of account is a billionth of a credit
 SOURCE = "session-store"
-SECTIONS = ("overview", "history", "work_done", "technical_details", "important_files", "next_steps")
 USAGE = "assistant_usage_events"
 READ = ("turns", "checkpoints", "session_files", "session_refs", USAGE)
 SIDE_INITIATORS = ("sub-agent", "compaction", "mcp-sampling")  # calls of a model that are not the main agent's
+REF = "ref"  # what a store calls a commit, but is none: a branch
 _COMMIT = re.compile(r"[0-9a-fA-F]{7,40}")
 
 
@@ -57,6 +65,7 @@ def conversation_of(rows: SessionRows, namespace: str, version: int | None) -> C
     for row in rows.rows("checkpoints"):
         _add_checkpoint(row, made)
     made.relations = [_relation_from(row.values) for row in rows.rows("session_refs") if _is_reference(row.values)]
+    made.documents += [_reference_from(row.values, made) for row in rows.rows("session_refs")]
     made.documents += [_indexed_from(row, rows.id) for row in rows.indexed]
     _add_files(rows, made)
     extra |= _extras(rows)
@@ -100,7 +109,7 @@ def _read_session(session: Json, made: Conversation, is_prompt: bool) -> Json:
         session["host_type"] = host
     extra: Json = {"session": session} if session else {}
     if summary and summary != made.title:
-        made.documents.append(Document(kind="summary", text=summary))
+        made.documents.append(SummaryDocument(text=summary))
     return extra
 
 
@@ -150,7 +159,7 @@ def _add_checkpoint(row: Row, made: Conversation) -> None:
     created_at = take_timestamp(values, "created_at")
     sections = [(name, take_str(values, name)) for name in SECTIONS]
     text = "\n\n".join(f"<{name}>\n{section}\n</{name}>" for name, section in sections if section)
-    title = take_str(values, "title")
+    title, number = take_str(values, "title"), values.get("checkpoint_number")
     parts: list[AnyPart] = [Compaction(text=text, title=title, native="checkpoint", extra=rest(values))]
     begun = [
         turn.index
@@ -162,6 +171,16 @@ def _add_checkpoint(row: Row, made: Conversation) -> None:
     if last is not None:
         place = next((i for i, m in enumerate(made.messages) if m.turn is not None and m.turn > last), place)
     made.messages.insert(place, Message(role="system", parts=parts, turn=last, created_at=created_at))
+    made.documents.append(
+        CheckpointDocument(
+            text=text,
+            title=title,
+            number=number if isinstance(number, int) else None,
+            sections=sections_in(text),
+            turn=last,
+            created_at=created_at,
+        )
+    )
 
 
 # --- usage, relations and files ---------------------------------------------------------------------------------
@@ -204,13 +223,14 @@ def _relation_from(values: Json) -> Relation:
     turn = values.get("turn_index")
     reason = f"named in turn {turn}" if isinstance(turn, int) else None
     if kind == "commit" and not _COMMIT.fullmatch(value):
-        return Relation(kind="ref", other_id=value, reason=reason)
+        return Relation(kind=REF, other_id=value, reason=reason)
     return Relation(kind=kind, other_id=value, reason=reason)
 
 
 def _add_files(rows: SessionRows, made: Conversation) -> None:
-    """Add the files that a tool touched as references of their turns, or else as files of the conversation."""
+    """Add the files that a tool touched: as documents, and as references of their turns or files of the whole."""
     for row in rows.rows("session_files"):
+        made.documents.append(_file_from(row.values, made))
         path, turn = row.values.get("file_path"), _turn_numbered(made, row.values.get("turn_index"))
         if turn is not None and isinstance(path, str):
             turn.references.append(UsedReference(place=Place(path=path)))
@@ -219,40 +239,64 @@ def _add_files(rows: SessionRows, made: Conversation) -> None:
 
 
 def _extras(rows: SessionRows) -> Json:
-    """Return rows without a field of the model: touched files, files of the search index, tables of newer releases."""
+    """Return rows without a field of the model: tables of newer releases, rows that are not as expected."""
     made: Json = {}
-    files = [_file_from(row.values) for row in rows.rows("session_files")]
-    if files:
-        made["files"] = files
-    odd = [row.values for row in rows.rows("session_refs") if not _is_reference(row.values)]
-    if odd:
-        made["refs"] = odd
     tables = {name: [row.values for row in found] for name, found in rows.tables.items() if name not in READ}
     if tables:
         made["tables"] = tables
     return made
 
 
-def _file_from(values: Json) -> Json:
+def _file_from(values: Json, made: Conversation) -> SessionFileDocument:
     """Return a file that a tool touched, at the first time. In VS Code's store, reading counts as well."""
-    row = {key: value for key, value in values.items() if key != "id"}
-    made: Json = {}
-    names = {"file_path": "path", "tool_name": "tool", "turn_index": "turn", "first_seen_at": "first_seen_at"}
-    for column, name in names.items():
-        if column in row:
-            made[name] = row.pop(column)
-    seen = timestamp_from(made.get("first_seen_at"))
-    if seen is not None:
-        made["first_seen_at"] = seen.isoformat()
-    return {**made, **row}
+    row = _without_id(values)
+    turn = _take_turn(row, made)
+    return SessionFileDocument(
+        path=take_str(row, "file_path"),
+        tool=take_str(row, "tool_name"),
+        turn=turn,
+        created_at=take_timestamp(row, "first_seen_at"),
+        extra=rest(row),
+    )
 
 
-def _indexed_from(entry: Json, native_id: str) -> Document:
+def _reference_from(values: Json, made: Conversation) -> ReferenceDocument:
+    """Return a commit, pull request or issue that the session named."""
+    row = _without_id(values)
+    turn = _take_turn(row, made)
+    value = row.get("ref_value")
+    if isinstance(value, str | int):
+        del row["ref_value"]
+    kind = take_str(row, "ref_type")
+    value = str(value) if isinstance(value, str | int) else None
+    return ReferenceDocument(
+        type=REF if kind == "commit" and value is not None and not _COMMIT.fullmatch(value) else kind,
+        value=value,
+        turn=turn,
+        created_at=take_timestamp(row, "created_at"),
+        extra=rest(row),
+    )
+
+
+def _without_id(values: Json) -> Json:
+    return {key: value for key, value in values.items() if key not in ("id", "session_id")}
+
+
+def _take_turn(row: Json, made: Conversation) -> int | None:
+    """Take the number of a turn; return the turn's index. The number of a turn that is gone stays."""
+    turn = _turn_numbered(made, row.get("turn_index"))
+    if turn is None:
+        return None
+    del row["turn_index"]
+    return turn.index
+
+
+def _indexed_from(entry: Json, native_id: str) -> AnyDocument:
     """Return a text that only the search index has: a file of the session, or the text of a turn that is gone."""
     source_id: Any = entry.get("source_id")
     path = source_id.removeprefix(f"{native_id}:workspace:") if isinstance(source_id, str) else None
     text = str(entry.get("content") or "")
     if entry.get("source_type") == ARTIFACT:
-        return Document(kind="file", text=text, path=path)
+        return saved_document(path, text, None, [])
     left = {key: value for key, value in entry.items() if key != "content"}
-    return Document(kind="indexed", text=text, extra=left or None)
+    return IndexedDocument(text=text, extra=left or None)

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from copilog import jsonio
+from copilog.derive.document_kinds import with_known_kinds
 from copilog.errors import BadRecord
 from copilog.model import RECORDED, Conversation, Provenance
 from copilog.sources.base import Found, provenance_of
@@ -57,7 +58,8 @@ def conversation_from(value: dict[str, Any], found: Found, pointer: str | None =
     """Return a conversation from its JSON, with the file as its first trace. Raise BadRecord if it is not one."""
     _check_numbers(value)
     name_in(value)
-    conversation: Conversation = jsonio.with_room(lambda given: _converted(given, Conversation), value)
+    known = with_known_kinds(value)
+    conversation: Conversation = jsonio.with_room(lambda given: _converted(given, Conversation), known)
     _check_turns(conversation)
     own = provenance_of(found, role="copy", pointer=pointer, marks=[RECORDED])
     path = own.path if pointer is None else f"{own.path}#{pointer}"

@@ -22,9 +22,9 @@ from copilog.model import (
     Attachment,
     Compaction,
     Conversation,
-    Document,
     Message,
     Model,
+    NotesDocument,
     Notice,
     Prompt,
     Relation,
@@ -124,7 +124,7 @@ def _conversation(document: Json, pointer: str, ledger: Ledger) -> Conversation:
     made = Conversation(id=conversation_id, native_id=native_id, source="", assistant=_assistant(agent))
     made.turns, made.messages, made.relations = reader.turns, reader.messages, reader.relations
     if notes := take_str(document, "notes"):
-        made.documents = [Document(kind="notes", text=notes)]
+        made.documents = [NotesDocument(text=notes)]
     totals = take_dict(document, "final_metrics")
     if totals is not None:
         made.usage = [usage_from(totals, "total_")]

@@ -11,7 +11,20 @@ from copilog.derive import add_title
 from copilog.derive.helper_usage import HELPERS_ONLY
 from copilog.diagnostics import Ledger
 from copilog.fields import Json, rest, strings_at
-from copilog.model import Conversation, Document, Prompt, Provenance, Text, ToolCall, prose_of
+from copilog.model import (
+    AnyDocument,
+    ChoiceDocument,
+    Conversation,
+    HelperDocument,
+    PredictionDocument,
+    Prompt,
+    PromptDocument,
+    Provenance,
+    Text,
+    ToolCall,
+    UnreadDocument,
+    prose_of,
+)
 from copilog.sources.replay.content import RawMessage, text_of
 from copilog.sources.replay.entries import UNREAD, Remark, Request, Servers
 from copilog.sources.replay.groups import Group, SubRun
@@ -273,7 +286,7 @@ def _add_helpers(conversations: list[Conversation], threads: list[Thread], group
     for group in groups:
         of_group = owner_of.get(id(group))
         if of_group is not None and group.label and not _has_prompt(of_group, group.label):
-            of_group.documents.append(Document(kind="prompt", text=group.label))
+            of_group.documents.append(PromptDocument(text=group.label))
         for entry in group.helper_entries:
             helped = of_group or _conversation_of_helper(entry, conversations)
             _add_helper(helped, entry, group, source)
@@ -291,7 +304,7 @@ def _add_helper(owner: Conversation, entry: Request | Remark, group: Group, sour
     else:
         name, texts, usage = entry.name, [entry.text], None
     title = f"{name} · {group.label}" if group.is_helper and group.label else name
-    owner.documents.append(Document(kind="helper", title=title, text="\n\n".join(text for text in texts if text)))
+    owner.documents.append(HelperDocument(title=title, text="\n\n".join(text for text in texts if text)))
     if usage is not None:
         usage.source = source
         usage.extra = {**(usage.extra or {}), "helper": name}
@@ -326,17 +339,17 @@ def _decoded(arguments: str | None) -> object:
         return arguments
 
 
-def _other_answers(request: Request) -> Iterator[Document]:
+def _other_answers(request: Request) -> Iterator[AnyDocument]:
     """Yield what a request has beside its answer: other answers, predictions, lines that belong to no message."""
     for choice in request.extra.get("choices") or []:
-        yield Document(kind="choice", text=choice)
+        yield ChoiceDocument(text=choice)
     sent = request.extra.get("requestMessages")
     prediction = sent.get("prediction") if isinstance(sent, dict) else None
     content = prediction.get("content") if isinstance(prediction, dict) else None
     if isinstance(content, str):
-        yield Document(kind="prediction", text=content)
+        yield PredictionDocument(text=content)
     if isinstance(unread := request.extra.get(UNREAD), str):
-        yield Document(kind="unread", text=unread)
+        yield UnreadDocument(text=unread)
 
 
 def _conversation_of_helper(entry: Request | Remark, conversations: list[Conversation]) -> Conversation:

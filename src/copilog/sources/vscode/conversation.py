@@ -29,8 +29,8 @@ from copilog.fields import (
 )
 from copilog.intake.long_documents import LongDocument
 from copilog.model import (
+    ChangesDocument,
     Conversation,
-    Document,
     Draft,
     Message,
     Notice,
@@ -285,7 +285,7 @@ def _last_activity(conversation: Conversation) -> datetime | None:
     return last_activity(counted) or conversation.started_at
 
 
-def _uncommitted_changes(state: Json) -> Iterator[Document]:
+def _uncommitted_changes(state: Json) -> Iterator[ChangesDocument]:
     """Yield the changes that the folder had against its repository, a document for each file."""
     repository = state.get("repoData")
     diffs = repository.get("diffs") if isinstance(repository, dict) else None
@@ -293,7 +293,7 @@ def _uncommitted_changes(state: Json) -> Iterator[Document]:
         text = take_str(item, "unifiedDiff") if isinstance(item, dict) else None
         if text:
             path = item.get("relativePath")
-            yield Document(kind="changes", text=text, path=path if isinstance(path, str) else None)
+            yield ChangesDocument(text=text, path=path if isinstance(path, str) else None)
 
 
 def _workspace_from(state: Json) -> Workspace | None:

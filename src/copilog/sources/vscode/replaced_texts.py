@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from copilog.model import Document, Message, Notice
+from copilog.model import AnyDocument, DraftDocument, Message, Notice
 
 SHORTEST = 12  # minimum number of characters of a text to report
 # Fields without text of users or models: addresses, ids, names, and what was shown only while something ran.
@@ -152,5 +152,5 @@ def _insertion_point(position: int | None, answers: list[Message]) -> tuple[Mess
     return answers[-1], len(answers[-1].parts)
 
 
-def drafts_as_documents(drafts: list[str]) -> list[Document]:
-    return [Document(kind="draft", text=text) for text in drafts]
+def drafts_as_documents(drafts: list[str]) -> list[AnyDocument]:
+    return [DraftDocument(text=text) for text in drafts]

@@ -8,11 +8,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from copilog import jsonio, sqliteio
+from copilog.derive.documents import todos_text
 from copilog.diagnostics import Ledger
 from copilog.errors import BadRecord
-from copilog.model import Conversation, Document
+from copilog.model import Conversation, TodosDocument
 from copilog.sources.base import Found, provenance_of
-from copilog.sources.database_rows import todo_line
+from copilog.sources.database_rows import item_from
 from copilog.sources.folders import is_plain_file
 from copilog.sources.vscode.agent_sessions import name_of
 
@@ -114,6 +115,7 @@ def stubs_with_todos(value: Any, found: Found, ledger: Ledger) -> Iterator[Conve
             continue
         if not items:
             continue
+        todos = [item_from(item) for item in items]
         named = name_of(key) if ":" in key else None
         native_id = named.native_id if named is not None else key
         yield Conversation(
@@ -123,6 +125,6 @@ def stubs_with_todos(value: Any, found: Found, ledger: Ledger) -> Iterator[Conve
             workspace=found.workspace,
             application=found.application,
             marks=["stub", *(["external"] if named is not None and named.is_external else [])],
-            documents=[Document(kind="todos", text="\n".join(map(todo_line, items)))],
+            documents=[TodosDocument(text=todos_text(todos), items=todos)],
             provenance=[provenance_of(found, role="index", table=TABLE, row=LISTS_OF_SESSIONS)],
         )

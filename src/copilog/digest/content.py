@@ -90,6 +90,7 @@ class NamedReference(NamedTuple):
     url: str | None
     is_made: bool  # the commit was made in the conversation
     number: int | None
+    message: str | None = None  # of a commit, as the command that made it has it
 
 
 class Asked(NamedTuple):

@@ -98,7 +98,8 @@ def file_item(work: FileWork, folder: str | None, turns: Turns) -> str:
 def reference_item(reference: NamedReference, turns: Turns) -> str:
     name = words(reference.name)
     shown = link_to_web(name, reference.url)
-    facts = ["made here" if reference.is_made else "", turns.of(reference.number)]
+    message = f"“{words(reference.message, 200)}”" if reference.message else ""
+    facts = [message, "made here" if reference.is_made else "", turns.of(reference.number)]
     said = ", ".join(fact for fact in facts if fact)
     return f"- {REFERENCES.get(reference.kind, reference.kind)} {shown}{f': {said}' if said else ''}"
 

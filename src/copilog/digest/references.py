@@ -14,6 +14,7 @@ from copilog.store.programs import programs_of
 
 _COMMITTING = frozenset({"git commit", "git cherry-pick", "git revert", "git merge"})
 _COMMIT = re.compile(r"[0-9a-fA-F]{7,40}")  # what a store calls a commit may be a branch
+_MESSAGE = re.compile(r"""\s(?:-[a-z]*m|--message)[ =]?(["'])([^\n]+?)(?:\1|\n)""")
 _RECORDED = {"pr": "pull-request", "issue": "issue", "commit": "commit"}
 
 
@@ -36,8 +37,15 @@ def _made(conversation: Conversation, commands: list[Command]) -> Iterator[Named
         result = results.get(command.call.id)
         texts = [result.text if result is not None else None, command.terminal.output if command.terminal else None]
         commits = {commit: None for text in texts if text for commit in commits_in_answer(text)}
+        message = _message_in(command.command) if len(commits) == 1 else None
         for commit in commits:
-            yield NamedReference("commit", commit, None, True, number_of(command.turn))
+            yield NamedReference("commit", commit, None, True, number_of(command.turn), message)
+
+
+def _message_in(command: str) -> str | None:
+    """Return the first line of the message that a command commits with, if it is among its arguments."""
+    match = _MESSAGE.search(command)
+    return (match[2].strip() or None) if match is not None else None
 
 
 def _recorded(conversation: Conversation) -> Iterator[NamedReference]:

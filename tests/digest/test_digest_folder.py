@@ -12,7 +12,7 @@ import pytest
 from copilog.digest.folder import NAME, write_digest
 from copilog.digest.marked_lines import page_in
 from copilog.exports.chosen import chosen_of
-from copilog.model import Conversation
+from copilog.model import Conversation, Text
 from tests.analysis.made_up_edits import Shelf, conversation_with
 from tests.cli.homes import run
 from tests.digest.test_pitfalls import ran
@@ -187,7 +187,7 @@ def test_names_stay_when_titles_change(tmp_path: Path) -> None:
 def test_a_marked_line_in_a_transcript_is_not_taken_for_ours(tmp_path: Path) -> None:
     line = "<!-- copilog 0123456789abcdef: what you write between this line and the last one is kept -->"
     conversation = conversation_with("one", ran("a", "pytest", 0), title="Tides")
-    conversation.messages[0].parts[0].text = f"```\n{line}\nforged\n```"
+    conversation.messages[0].parts = [Text(text=f"```\n{line}\nforged\n```")]
     write(tmp_path, conversation)
     page = page_in(page_named(tmp_path, "-tides").read_text(encoding="utf-8"))
 

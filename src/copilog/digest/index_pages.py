@@ -15,7 +15,9 @@ from copilog.writers.markdown_text import span
 MOST_FILES = 500  # of a workspace
 
 
-def home_page(entries: list[Entry], workspaces: Mapping[str | None, str], left_out: int) -> Iterator[str]:
+def home_page(
+    entries: list[Entry], workspaces: Mapping[str | None, str], left_out: int = 0, *, is_in_folder: bool = True
+) -> Iterator[str]:
     """Yield the blocks of the first page: the workspaces, then all conversations by month."""
     pages = [entry for entry in newest_first(entries) if entry.page]
     yield front_matter({"title": "What was learnt"})
@@ -24,10 +26,9 @@ def home_page(entries: list[Entry], workspaces: Mapping[str | None, str], left_o
         f"{counted(len(pages), 'conversation')} with GitHub Copilot. Indexes: {link('by topic', 'topics.md')}, "
         f"{link('by file', 'files.md')}."
     )
-    yield (
-        "Everything here is copied or counted from what was recorded, and says where it is from. Each page ends with "
-        "two marked lines; what you write between them is kept."
-    )
+    yield "Everything here is copied or counted from what was recorded, and says where it is from."
+    if is_in_folder:
+        yield "Each page ends with two marked lines; what you write between them is kept."
     if left_out:
         yield f"{counted(left_out, 'conversation')} had nothing to tell: no answer, no change, no command, no record."
     yield from _memories_of_user(entries)

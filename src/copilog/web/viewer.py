@@ -61,6 +61,7 @@ DESTINATIONS = (
     Destination("library", "Library", "/"),
     Destination("dashboard", "Dashboard", "/dashboard"),
     Destination("graph", "Graph", "/graph"),
+    Destination("digest", "Digest", "/digest"),
     Destination("trajectories", "Trajectories", "/trajectories"),
     Destination("problems", "Problems", "/problems"),
 )

@@ -54,7 +54,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "summaries": FOUNDATIONS | {"sources", "ingest"},
     "exports": FOUNDATIONS
     | {"trajectory", "telemetry", "view", "writers", "render", "redaction", "store", "analysis", "sources"},
-    "digest": FOUNDATIONS | {"trajectory", "view", "writers", "redaction", "store", "analysis"},
+    "digest": FOUNDATIONS | {"view", "writers", "redaction", "store", "analysis", "exports"},
     "recover": FOUNDATIONS | {"sources", "identity", "store", "exports"},
     "mcp": FOUNDATIONS | {"store", "analysis", "view", "writers", "redaction"},
     "sample": set(),

@@ -75,8 +75,8 @@ def _gathered(chosen: Chosen) -> list[_CountedReference]:
         for reference in _named_in(texts):
             gathered.add(reference, conversation, message)
     for message, conversation, result in _answers_of_git(chosen):
-        for match in _COMMITTED.finditer(result):
-            gathered.add(Reference("commit", match["commit"], None), conversation, message, is_made=True)
+        for commit in commits_in_answer(result):
+            gathered.add(Reference("commit", commit, None), conversation, message, is_made=True)
     for conversation, reference, place in _recorded(chosen):
         gathered.add_recorded(reference, conversation, place)
     return gathered.merged()
@@ -95,6 +95,12 @@ def references_in(text: str) -> Iterator[Reference]:
             reference = _github_reference(before, mark)
         if reference is not None:
             yield reference
+
+
+def commits_in_answer(text: str) -> Iterator[str]:
+    """Yield the commits that git made, by what it printed about them."""
+    for match in _COMMITTED.finditer(text):
+        yield match["commit"]
 
 
 def _github_reference(before: str, mark: re.Match[str]) -> Reference | None:

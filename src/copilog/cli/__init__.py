@@ -30,6 +30,7 @@ GROUPS = {
         "diff": ("copilog.cli.diff", "Show what a conversation did to files, or write it as a patch."),
         "commands": ("copilog.cli.commands", "List the commands that conversations ran, and how they ended."),
         "memories": ("copilog.cli.memories", "List what Copilot's memory tool wrote, over all workspaces."),
+        "digest": ("copilog.cli.digest", "Write pages about what was learnt, with indexes by time, topic and file."),
     },
     "Search": {
         "search": ("copilog.cli.search", "Search all conversations for words, phrases and code."),

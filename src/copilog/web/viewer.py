@@ -65,6 +65,7 @@ DESTINATIONS = (
     Destination("files", "Files", "/files"),
     Destination("commands", "Commands", "/commands"),
     Destination("graph", "Graph", "/graph"),
+    Destination("digest", "Digest", "/digest"),
     Destination("trajectories", "Trajectories", "/trajectories"),
     Destination("problems", "Problems", "/problems"),
 )

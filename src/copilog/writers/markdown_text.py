@@ -8,7 +8,7 @@ nothing.
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections.abc import Callable
 
 from copilog.writers.html.characters import visible, visible_line
 from copilog.writers.html.markdown import LONGEST_MARKDOWN, block_parser
@@ -93,28 +93,47 @@ def _harmless_runs(lines: list[str], code: list[bool]) -> list[str]:
 
 
 def _without_html(text: str) -> str:
-    """Return prose with tags and pictures escaped, except in code spans, which end with their paragraph."""
-    return "".join(_paragraph(piece) for piece in _BLANK_LINE.split(text))
+    """Return prose with tags and pictures escaped, except in code spans."""
+    return outside_spans(text, _escaped)
 
 
-def _paragraph(text: str) -> str:
-    runs: dict[int, deque[re.Match[str]]] = {}
-    for match in _BACKTICKS.finditer(text):
-        runs.setdefault(len(match[0]), deque()).append(match)
-    made: list[str] = []
-    at = 0
-    for match in _BACKTICKS.finditer(text):
-        waiting = runs[len(match[0])]
-        while waiting and waiting[0].start() <= match.start():
-            waiting.popleft()
-        if match.start() < at or not waiting or text[match.start() - 1 : match.start()] == "\\":
-            continue
-        end = waiting[0].end()
-        made.append(_escaped(text[at : match.start()]))
-        made.append(text[match.start() : end])
-        at = end
-    made.append(_escaped(text[at:]))
-    return "".join(made)
+def outside_spans(text: str, change: Callable[[str], str]) -> str:
+    """Return prose with everything changed that is not in a code span.
+
+    Code is only what every reader of Markdown takes for code: a span that ends in its line, in a paragraph without
+    other backticks, and not in a row of a table. What looks like a span across lines may be two items of a list.
+    """
+    return "".join(_paragraph(piece, change) for piece in _BLANK_LINE.split(text))
+
+
+def _paragraph(text: str, change: Callable[[str], str]) -> str:
+    lines = [_spans_of(line) for line in text.split("\n")]
+    if any(spans is None for spans in lines):
+        return change(text)
+    made = []
+    for line, spans in zip(text.split("\n"), lines, strict=True):
+        at = 0
+        for start, end in spans or ():
+            made += [change(line[at:start]), line[start:end]]
+            at = end
+        made += [change(line[at:]), "\n"]
+    return "".join(made[:-1])
+
+
+def _spans_of(line: str) -> list[tuple[int, int]] | None:
+    """Return where the code spans of a line are; None if it has other backticks, or may be a row of a table."""
+    runs = list(_BACKTICKS.finditer(line))
+    if runs and ("|" in line or "\\`" in line):
+        return None
+    spans: list[tuple[int, int]] = []
+    start: re.Match[str] | None = None
+    for run in runs:
+        if start is None:
+            start = run
+        elif len(run[0]) == len(start[0]):
+            spans.append((start.start(), run.end()))
+            start = None
+    return spans if start is None else None
 
 
 def _escaped(text: str) -> str:

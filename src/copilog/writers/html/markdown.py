@@ -100,7 +100,12 @@ class _Parser(MarkdownIt):
 
 @cache
 def parser() -> MarkdownIt:
-    """Return the parser of our Markdown: no HTML, a bounded depth, and rules that draw each element."""
+    """Return the parser of answers."""
+    return new_parser()
+
+
+def new_parser() -> MarkdownIt:
+    """Return a parser of our Markdown: no HTML, a bounded depth, and rules that draw each element."""
     made = _Parser("commonmark", {"html": False, "xhtmlOut": False, "maxNesting": 2 * DEEPEST_BLOCK})
     made.enable(["table", "strikethrough"])
     made.block.ruler.before("table", "deep", _deep)

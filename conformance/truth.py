@@ -31,7 +31,7 @@ def truth_of(scenario: Scenario, performed: Performed, fill: Fill) -> Truth:
     """Return all facts of a run. `fill` replaces the placeholders of the scenario's texts."""
     facts: list[Fact] = [*_whole(performed)]
     turns: dict[str, list[list[str]]] = defaultdict(list)
-    facts.extend(_sums("all", [*_figured(scenario, performed, performed.asked), *_of_no_session(performed)]))
+    facts.extend(_sums("all", [*_requests(scenario, performed, performed.asked), *_of_no_session(performed)]))
     for session in performed.sessions:
         asked = [one for one in performed.asked if one.session == session]
         turns[session] = [_marks(one) for one in asked]
@@ -120,8 +120,8 @@ def _session(scenario: Scenario, performed: Performed, session: str, asked: list
     yield Fact(kind="turns", where=session, expected=len(counted))
     yield Fact(kind="folder", where=session, expected=performed.workspace)
     copied = [one for one in performed.asked if set(one.scripts) & set(scenario.copied.get(session, []))]
-    everything = list(_requests(scenario, performed, [*copied, *asked]))
-    served = _figured(scenario, performed, [*copied, *asked])
+    # What superseded turns used was charged, and is in the figures (docs/metrics.md).
+    served = list(_requests(scenario, performed, [*copied, *asked]))
     yield from _sums(session, served)
     by_model: dict[str, list[Served]] = defaultdict(list)
     by_day: dict[str, list[Served]] = defaultdict(list)
@@ -133,7 +133,7 @@ def _session(scenario: Scenario, performed: Performed, session: str, asked: list
         yield from _sums(f"{session}/model {model}", requests)
     for day_name, requests in by_day.items():
         yield from _sums(f"{session}/day {day_name}", requests)
-    yield Fact(kind="requests", where=session, expected=len(everything))
+    yield Fact(kind="requests", where=session, expected=len(served))
     yield Fact(kind="compactions", where=session, expected=0)
     if performed.program == "cli":
         yield from _session_of_cli(scenario, performed, session, asked)
@@ -188,11 +188,6 @@ def _began(scenario: Scenario, performed: Performed, asked: Asked, where: str) -
     days = _days_back(scenario, performed, first)
     low, high = ((at - days).timestamp() * 1000 for at in (asked.began_at, first.began_at))
     yield Fact(kind="began", where=where, expected=[low - CLOCK_MS, high + CLOCK_MS], how="between")
-
-
-def _figured(scenario: Scenario, performed: Performed, asked: list[Asked]) -> list[Served]:
-    """Return the requests that figures count: those of superseded turns are left out (docs/metrics.md)."""
-    return list(_requests(scenario, performed, [one for one in asked if one.turn.superseded is None]))
 
 
 def _of_no_session(performed: Performed) -> list[Served]:

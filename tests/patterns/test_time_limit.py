@@ -17,6 +17,7 @@ from copilog.errors import UsageError
 from copilog.patterns import SlowPatternError, has_match_within_limit, spans_within_limit
 from copilog.patterns.worker import Span
 from copilog.store.archive import Archive
+from copilog.store.selection import Selection
 from tests.stored import entry
 from tests.web.serving import PORT, TOKEN, app_for
 
@@ -130,7 +131,7 @@ def test_a_question_over_mcp_reports_a_pattern_that_takes_too_long(archive: Path
 
     def ask() -> None:
         with Archive(archive) as opened:
-            questions.search(opened, f"/{ENDLESS}/", 5, 0, 3)
+            questions.search(opened, f"/{ENDLESS}/", Selection(), 5, 0, 3)
 
     with pytest.raises(UsageError, match=r"takes longer than 0\.3 s"):
         in_thread(ask)

@@ -367,7 +367,7 @@ class SkillsSection(Figures, kw_only=True):
     no_longer_defined: list[str]
 
 
-# --- work -----------------------------------------------------------------------------------------------------------
+# --- work, time, and everything --------------------------------------------------------------------------------------
 
 
 class FileRow(Figures, kw_only=True):
@@ -447,9 +447,6 @@ class WorkSection(Figures, kw_only=True):
     references: list[ReferenceRow]
 
 
-# --- time -----------------------------------------------------------------------------------------------------------
-
-
 class ActivityRow(Figures, kw_only=True):
     name: str  # "2026-05-04", "09" or "Monday"
     turns: int
@@ -472,9 +469,6 @@ class TimeSection(Figures, kw_only=True):
     by_day: list[ActivityRow]
     by_weekday: list[ActivityRow]
     by_hour: list[ActivityRow]
-
-
-# --- everything -----------------------------------------------------------------------------------------------------
 
 
 class TotalsSection(Figures, kw_only=True):

@@ -10,13 +10,10 @@
 | result | texts of tools, terminals, sub-agents, hooks and the product, follow-ups, notes, attached text, errors |
 | paths | each file once: listed, read, edited, attached, referred to, named in a tool's arguments |
 
-The text that was sent around the user's text is left out, unless nothing else was recorded: then the user's text is
-extracted from it. System prompts and texts that the product attaches by itself are left out, as they repeat from one
-conversation to the next; but the text of a loaded skill is a result. A text that two parts of a call share is
-included once. Texts of a turn, such as its error or suggested follow-ups, are with the turn's last
-message. The input of a hook and the rule that allowed a command repeat other texts, so they are left out. Plans,
-memories and other documents that no message shows are results of rows of their own, before the last one.
-Of a text longer than MAX_CHARACTERS only the beginning is searchable; the document has all of it.
+Text sent around the user's own is left out, unless nothing else was recorded: then the user's text is extracted from
+it. System prompts and texts that the product attaches by itself are left out, as they repeat; but the text of a loaded
+skill is a result. A text that two parts of a call share is included once. Texts of a turn are with its last message.
+Documents that no message shows are results of rows of their own, before the last one.
 """
 
 from __future__ import annotations

@@ -144,8 +144,8 @@ def _by_beginning(one: Fingerprint, other: Fingerprint) -> Likeness:
     """Return whether one of two sessions was imported from the other: their first turns are the same.
 
     Programs give an imported session another id. VS Code keeps the ids of its requests; where they are new, the program
-    has to record that it was an import, and the texts are compared. Two logs of Copilot CLI with the same ids are a fork
-    and its parent, as its imports have new ids; older releases tell in no other way that a session was forked.
+    has to record that it was an import, and the texts are compared. Two logs of Copilot CLI with the same ids are a
+    fork and its parent, as its imports have new ids; older releases tell in no other way that a session was forked.
     """
     if one.is_history or other.is_history:
         return Likeness("different", "one of them is a history of prompts")

@@ -1,7 +1,8 @@
 """Sessions of Copilot CLI that are resumed over days, made up from a seed, and what each day used.
 
 A session runs on two to four days, and writes totals of each run or, as releases since 1.0.61 do, of all runs so far.
-Every run uses one of two models, which makes each day's tokens a sum that is known.
+Every run uses one of two models, which makes each day's tokens a sum that is known. A turn has several calls, so that
+no prompt is long: programs differ in what a long one costs.
 """
 
 from __future__ import annotations
@@ -16,16 +17,18 @@ from typing import Any, NamedTuple
 Json = dict[str, Any]
 
 MODELS = ("claude-sonnet-4.5", "gpt-5")
+CALLS = 4  # of a model, in each turn
 FIRST = datetime(2026, 6, 1, 9, tzinfo=UTC)
 STATE_FOLDER = Path(".copilot/session-state")
 
 
 class Used(NamedTuple):
-    """Tokens of a day: all that went in, the part of it that came from a cache, and what came out."""
+    """Tokens of a day: all that went in, the part of it that came from a cache, and what came out; and the calls."""
 
     input: int = 0
     cached: int = 0
     output: int = 0
+    calls: int = 0
 
     def plus(self, other: Used) -> Used:
         return Used(*(one + more for one, more in zip(self, other, strict=True)))
@@ -85,21 +88,24 @@ def _write_session(home: Path, number: int, chance: random.Random, truth: Truth,
 def _write_turns(log: _Log, at: datetime, model: str, chance: random.Random) -> Used:
     """Write some turns, and return what they used; the answers tell only what came out."""
     output = 0
-    for turn in range(chance.randrange(1, 4)):
+    turns = chance.randrange(1, 4)
+    for turn in range(turns):
         then = at + timedelta(minutes=10 * turn)
         answer = chance.randrange(50, 900)
         output += answer
         log.add("user.message", then, {"content": f"Please look at part {turn}.", "attachments": []})
-        said = {"messageId": f"m{len(log.lines)}", "content": "Done.", "model": model, "outputTokens": answer}
-        log.add("assistant.message", then + timedelta(minutes=1), said)
+        for call in range(CALLS):
+            part = answer // CALLS + (answer % CALLS if call == 0 else 0)
+            said = {"messageId": f"m{len(log.lines)}", "content": "Done.", "model": model, "outputTokens": part}
+            log.add("assistant.message", then + timedelta(minutes=call + 1), said)
     given = chance.randrange(20_000, 400_000)
-    return Used(given, chance.randrange(given // 2, given), output)
+    return Used(given, chance.randrange(given // 2, given), output, turns * CALLS)
 
 
 def _totals(models: dict[str, Used], requests: int) -> Json:
     metrics = {
         model: {
-            "requests": {"count": requests, "cost": requests},
+            "requests": {"count": used.calls, "cost": requests},
             "usage": {
                 "inputTokens": used.input,
                 "outputTokens": used.output,

@@ -19,6 +19,7 @@ from copilog.model import Conversation, Turn, prose_of
 SAME_MOMENT_SECONDS = 120
 DISTINCTIVE_LENGTH = 24  # shorter prompts ("continue", "fix it") are common
 
+LOG_OF_CLI, ID_OF_CLI = "cli-events", "cli:"  # an export of a log may be of another program
 IMPORTED = "imported"  # the mark of a session that a program made from a file
 # The id of a request that had none, as copilog names it in an export: of version 5, where VS Code's own have 4.
 GIVEN_GLOB = "request_????????-????-5*"
@@ -45,6 +46,7 @@ class Fingerprint(NamedTuple):
     is_named: bool = False  # whether it has an id of its own
     is_imported: bool = False  # whether its program records that it was imported
     is_history: bool = False  # whether it is a list of typed prompts, which belong to any conversation
+    is_log: bool = False  # whether it is a log of Copilot CLI, whose forks keep the ids of the events that they copied
 
     def lookup_keys(self) -> Iterator[str]:
         """Yield the keys that find the same conversation: all its ids, and the text of its first prompt."""
@@ -80,6 +82,7 @@ def fingerprint_of(conversation: Conversation) -> Fingerprint:
         is_named=conversation.native_id is not None,
         is_imported=is_imported(conversation),
         is_history=PROMPTS_ONLY in conversation.marks,
+        is_log=conversation.source == LOG_OF_CLI and conversation.id.startswith(ID_OF_CLI),
     )
 
 
@@ -141,14 +144,17 @@ def _by_beginning(one: Fingerprint, other: Fingerprint) -> Likeness:
     """Return whether one of two sessions was imported from the other: their first turns are the same.
 
     Programs give an imported session another id. VS Code keeps the ids of its requests; where they are new, the program
-    has to record that it was an import, and the texts are compared.
+    has to record that it was an import, and the texts are compared. Two logs of Copilot CLI with the same ids are a
+    fork and its parent, as its imports have new ids; older releases tell in no other way that a session was forked.
     """
     if one.is_history or other.is_history:
         return Likeness("different", "one of them is a history of prompts")
     pairs = list(zip(_that_count(one), _that_count(other), strict=False))
     shared = next((at for at, (mine, theirs) in enumerate(pairs) if mine.ids.isdisjoint(theirs.ids)), len(pairs))
-    if shared:
+    if shared and not (one.is_log and other.is_log):
         return Likeness("same", f"both begin with the same {shared} turns, by their ids")
+    if shared and not (one.is_imported or other.is_imported):
+        return Likeness("different", "logs of a session and its fork, which keeps the ids of events")
     if not (one.is_imported or other.is_imported):
         return Likeness("different", "sessions of other ids, with requests of other ids")
     shared = next((at for at, (mine, theirs) in enumerate(pairs) if mine.words != theirs.words), len(pairs))

@@ -9,6 +9,8 @@ import pytest
 
 from copilog.analysis.selection import Selection, choose
 from copilog.analysis.tokens import spend_by
+from copilog.ingest import find_roots
+from copilog.ingest.scanning import scan
 from copilog.store.archive import Archive
 from tests.sources.cli_builders import Log, read_cleanly
 from tests.store.test_spending_of_cli import NEWER, shutdown
@@ -68,3 +70,28 @@ def test_fork_counts_only_its_own_runs(tmp_path: Path) -> None:
         (total,) = spend_by(choose(archive), "total", prices=False)
 
     assert total.input == 1_000 + 3_000  # and not a share of the fork's 4,000
+
+
+def test_fork_without_a_notice_is_a_conversation_of_its_own(tmp_path: Path) -> None:
+    """Releases before 1.0.102 copied the events of a session, with their ids, and did not tell of it in a known way."""
+
+    def run(session: str) -> Log:
+        log = Log().start(selectedModel="opus", sessionId=session).ask().say(outputTokens=90)
+        log.shut_down(**shutdown(opus=100), **NEWER)
+        for event in log.events:
+            event["id"] = f"{event['id']:0>36}"
+        return log
+
+    parent, child = "0f1e2d3c-0000-4000-8000-00000000000a", "0f1e2d3c-0000-4000-8000-000000000001"
+    fork = run(child).ask("else?").say(outputTokens=10).shut_down(**shutdown(opus=400), **NEWER)
+    for session, log in ((parent, run(parent)), (child, fork)):
+        path = tmp_path / ".copilot" / "session-state" / session / "events.jsonl"
+        path.parent.mkdir(parents=True)
+        path.write_text("\n".join(log.lines()) + "\n")
+
+    with Archive(tmp_path / "archive.db", write=True) as archive:
+        scan(archive, roots=find_roots([tmp_path]))
+        (total,) = spend_by(choose(archive), "total", prices=False)
+        assert [row.id for row in archive.list()] == [f"cli:{child}", f"cli:{parent}"]
+
+    assert (total.turns, total.input) == (2, 1_000 + 3_000)

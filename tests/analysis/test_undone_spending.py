@@ -28,8 +28,12 @@ from copilog.cli.stats_headlines import spend_lines
 from copilog.mcp.questions import get_usage
 from copilog.model import Conversation, Message, Model, Relation, Text, Timing, Turn, Usage
 from copilog.store.archive import Archive
+from copilog.store.charges import charges_of
 from copilog.store.library import rows_of
 from copilog.store.selection import Selected
+from copilog.view.conversation_info import panel_of
+from copilog.writers.terminal import TextOptions, render_conversation
+from copilog.writers.terminal_layout import Labelled
 from tests.sources.cli_builders import Log, read_cleanly, write_log
 from tests.stored import concluded_entry
 from tests.test_rewound_sessions import rewound, write_store
@@ -136,6 +140,34 @@ def test_other_surfaces_show_the_same_bill(store: Store) -> None:
     assert get_usage(archive, NAME, Selection()).credits == 31
     assert row.tokens == 31_310
     assert sum(one.recorded for one in tokens_by_method(choose(archive))) == 31_310
+
+
+def test_page_of_a_conversation_and_show_have_its_whole_bill(store: Store) -> None:
+    made = undone()
+    made.turns[3].details, made.turns[3].usage = "GPT-5 • 8 credits", []
+    charges = charges_of(store(made).connection, NAME)
+
+    panel = panel_of(made, charges=charges)
+    pieces = render_conversation(made, TextOptions(charges=tuple(charges)))
+
+    [(name, counts, source)] = panel.usage
+    assert (name, source) == ("spent", "5 turns, 3 superseded")
+    assert dict(counts)["credits"] == "31"
+    assert dict(counts)["premium requests of failed or cancelled turns"] == "1"
+    assert "premium requests" not in dict(counts)
+    assert [row.cost for row in panel.turns] == ["1 credits", "8 credits"]
+    [line] = [str(piece.body) for piece in pieces if isinstance(piece, Labelled) and piece.label.plain == "spent"]
+    assert line.endswith("· 31 credits · 1 premium request failed or cancelled · 5 turns, 3 superseded")
+
+
+def test_what_several_turns_cost_together_is_marked_in_each(tmp_path: Path, store: Store) -> None:
+    log = Log().start(selectedModel="opus").ask("one").say(outputTokens=30).ask("two").say(outputTokens=10)
+    log.shut_down(modelMetrics={"opus": {"usage": {"inputTokens": 10, "outputTokens": 40}}}, totalNanoAiu=4e9)
+    made = read_cleanly(tmp_path, log)
+
+    panel = panel_of(made, charges=charges_of(store(made).connection, made.id))
+
+    assert [row.cost for row in panel.turns] == ["÷3 credits", "÷1 credits"]
 
 
 def test_drill_down_reaches_superseded_turns(store: Store) -> None:

@@ -211,8 +211,9 @@ def test_nothing_is_left_of_a_file_that_is_gone_from_the_work_tree(archive: Path
     assert (gone["files_gone"], gone["added"], gone["still_there"], gone["share"]) == (1, 4, 0, 0.0)
 
 
-def test_survival_is_kept_with_its_date_and_coverage(archive: Path, repo: Repo) -> None:
-    assert run("blame", "--survival", repo.folder, "--archive", archive).code == 0
+@pytest.mark.parametrize("option", [(), ("--no-scan",)])
+def test_survival_is_kept_with_its_date_and_coverage(archive: Path, repo: Repo, option: tuple[str, ...]) -> None:
+    assert run("blame", "--survival", repo.folder, "--archive", archive, *option).code == 0
 
     with closing(sqlite3.connect(archive)) as connection:
         rows = connection.execute("SELECT * FROM survival").fetchall()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 
+import pytest
 from rich.console import Console
 
 from copilog.model import (
@@ -391,3 +392,11 @@ def test_on_a_narrow_terminal_indentation_is_reduced() -> None:
     assert page.getvalue().count("forty-two") == 20
     assert max(map(len, page.getvalue().splitlines())) <= 24
     assert " 2.\n" in page.getvalue()
+
+
+@pytest.mark.parametrize(("details", "recorded"), [("GPT-5 • 7.5 credits", 7.5), ("GPT-5 • 7.5 credits", 8), ("", 7.5)])
+def test_credits_of_a_turn_are_shown_once(details: str, recorded: float) -> None:
+    printed = shown(conversation(Text(text="At six."), details=details, usage=[Usage(credits=recorded)]))
+
+    assert printed.count("7.5 credits") == 1
+    assert ("8 credits" in printed) is (recorded == 8)  # where both differ, both are shown

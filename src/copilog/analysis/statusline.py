@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from copilog.analysis.billing_months import forecast_of, month_of
-from copilog.store.billed import counts_elsewhere, is_repeated
+from copilog.store.billed import IS_BILLED, counts_elsewhere
 from copilog.store.database import ArchiveError, map_file
 from copilog.store.migrations import MIGRATIONS
 from copilog.store.schema import APPLICATION_ID, UNANSWERED, turn_at
@@ -34,14 +34,13 @@ OF_TODAY = f"""
     AND (:conversations IS NULL OR c.rowid IN (SELECT value FROM json_each(:conversations)))
 """  # noqa: S608
 COUNTED = f"t.superseded IS NULL AND NOT c.is_empty AND NOT {counts_elsewhere()}"
-BILLED = f"NOT iif(t.superseded IS NULL, {counts_elsewhere()}, {is_repeated()})"
 TURNS = f"""
     SELECT count(DISTINCT c.rowid), count(*), coalesce(sum(t.status IS 'failed'), 0)
     FROM conversation AS c JOIN turn AS t ON t.conversation = c.rowid WHERE {OF_TODAY} AND {COUNTED}
 """  # noqa: S608
 _ROWS = f"""
     FROM conversation AS c JOIN spend AS s ON s.conversation = c.rowid
-    LEFT JOIN turn AS t ON t.conversation = s.conversation AND t.position = s.turn WHERE {OF_TODAY} AND {BILLED}
+    LEFT JOIN turn AS t ON t.conversation = s.conversation AND t.position = s.turn WHERE {OF_TODAY} AND {IS_BILLED}
 """
 _IS_SPREAD = "s.method = 'spread'"
 _REQUESTS = f"iif(t.status IN {UNANSWERED}, NULL, s.premium_requests)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copilog.cli.archives import reads_archive, searched_archive
+from copilog.cli.archives import existing_archive, reads_archive, searched_archive
 from copilog.cli.common import Settings, folder_name, json_option, one_line, pass_settings, plural, printable, short_id
 from copilog.cli.dates import when
 from copilog.cli.selection_options import selects
@@ -87,16 +88,9 @@ def _survival(settings: Settings, folder: Path, selection: Selection, as_json: b
     with searched_archive(settings, Report()) as archive:
         from copilog.analysis.lineage.survival import survival
         from copilog.analysis.selection import choose
-        from copilog.store.database import ArchiveError
-        from copilog.store.survival import Measured, store_survival
 
         result = survival(choose(archive, selection), folder)
-        rows = [Measured(row.id, row.added, row.still_there, row.files) for row in result.rows]
-        coverage = result.files, result.files_known
-        try:
-            store_survival(archive.connection, result.repository, result.measured_at, coverage, rows)
-        except ArchiveError as error:  # such as one that can only be read
-            click.echo(f"the result is not kept: {error}", err=True)
+        _keep(settings, archive, result)
     if as_json:
         from copilog.cli.json_output import print_json
 
@@ -104,6 +98,21 @@ def _survival(settings: Settings, folder: Path, selection: Selection, as_json: b
     else:
         _print_survival(settings, result)
     return FOUND if result.rows else FOUND_NOTHING
+
+
+def _keep(settings: Settings, archive: Archive, result: Survival) -> None:
+    """Store the result in the archive, which --no-scan opens to read."""
+    from copilog.store.database import ArchiveError
+    from copilog.store.survival import Measured, store_survival
+
+    rows = [Measured(row.id, row.added, row.still_there, row.files) for row in result.rows]
+    coverage = result.files, result.files_known
+    is_read_only = settings.no_scan and not (settings.live or settings.names_roots())
+    try:
+        with existing_archive(settings) if is_read_only else nullcontext(archive) as kept:
+            store_survival(kept.connection, result.repository, result.measured_at, coverage, rows)
+    except ArchiveError as error:
+        click.echo(f"the result is not kept: {error}", err=True)
 
 
 def _print_survival(settings: Settings, result: Survival) -> None:

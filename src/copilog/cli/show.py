@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from copilog.derive.charges import Charge
     from copilog.store.archive import Archive
     from copilog.writers.terminal import TextOptions
 
@@ -117,12 +118,14 @@ def command(
         raise click.UsageError("--turn cannot be used with --json, which prints the whole conversation")
     report = Report()
     kept: ArchivedFacts | None = None
+    charges: tuple[Charge, ...] = ()
     with fresh_archive(replace(settings, live=True) if _is_path(target) else settings, report) as archive:
         if archive is None:
             conversation = _found_on_disk(settings, target, report)
         else:
             kept = _archived_facts(archive, target)
             conversation = archive.get(kept.summary.id)
+            charges = () if as_json else _charges(archive, kept.summary.id)
     if turns is not None and turns[0] > len(conversation.turns):
         number = len(conversation.turns)
         raise UsageError(f"there is no turn {turns[0]}; the conversation has {number:,} {plural(number, 'turn')}")
@@ -131,7 +134,7 @@ def command(
     else:
         from copilog.writers.terminal import TextOptions
 
-        options = TextOptions(**chosen, markdown=settings.out.is_terminal, turns=turns)
+        options = TextOptions(**chosen, markdown=settings.out.is_terminal, turns=turns, charges=charges)
         _print(settings.out, conversation, options, kept, pager=pager)
     if save_attachments is not None:
         _save(conversation if chosen["superseded"] else without_superseded(conversation), save_attachments)
@@ -142,6 +145,12 @@ def command(
     if kept.summary.gone_at is not None:
         what += f", files gone since {when(kept.summary.gone_at)}; this is the copy in the archive"
     return end_with(settings, kept.bad_records, 0, strict, what, "copilog problems")
+
+
+def _charges(archive: Archive, conversation_id: str) -> tuple[Charge, ...]:
+    from copilog.store.charges import charges_of
+
+    return tuple(charges_of(archive.connection, conversation_id))
 
 
 def _print(

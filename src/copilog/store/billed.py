@@ -51,3 +51,6 @@ def counts_elsewhere(among: str = ALL) -> str:
         SELECT 1 FROM {among} AS parent JOIN turn AS o ON o.conversation = parent.conversation
         WHERE parent.id = t.copied_from AND o.prompt IS t.prompt AND o.superseded IS NULL
     ))"""  # noqa: S608 - constants only
+
+
+IS_BILLED = f"NOT iif(t.superseded IS NULL, {counts_elsewhere()}, {is_repeated()})"  # among all conversations

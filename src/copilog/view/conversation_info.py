@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from copilog.derive import NOT_DONE, is_counted, without_superseded
+from copilog.derive.charges import Charge
 from copilog.derive.file_touches import CHANGES, FileTouch, file_touches
 from copilog.derive.helper_usage import used_by_helpers
 from copilog.derive.line_counts import counted_edits, line_counts_text, total_lines
@@ -41,6 +42,7 @@ from copilog.view.wording import (
 MOST_TURNS = 200  # rows of the table
 MOST_FILES = 100
 MOST_TURNS_OF_A_FILE = 8
+COUNTS = ("input", "output", "cache_read", "cache_write", "reasoning", "premium_requests", "credits")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -109,8 +111,14 @@ class Panel:
     other_files: int = 0  # that are not listed
 
 
-def panel_of(conversation: Conversation, *, is_whole: bool = False, first_turn: int = 0) -> Panel:
-    """Return all facts; of a very long conversation only some turns, unless all are requested."""
+def panel_of(
+    conversation: Conversation, *, is_whole: bool = False, first_turn: int = 0, charges: Sequence[Charge] = ()
+) -> Panel:
+    """Return all facts; of a very long conversation only some turns, unless all are requested.
+
+    `charges` are those of the archive, which also knows what belongs to several turns together.
+    """
+    charged = {charge.turn: charge for charge in charges}
     superseded = [turn for turn in conversation.turns if not is_counted(turn)]
     conversation = without_superseded(conversation)
     marks = [*conversation.marks, *(["pending-edits"] if conversation.has_pending_edits else [])]
@@ -130,10 +138,10 @@ def panel_of(conversation: Conversation, *, is_whole: bool = False, first_turn: 
             for relation in conversation.relations
         ],
         traces=[_trace(trace) for trace in conversation.provenance],
-        usage=list(_usage(conversation)),
+        usage=list(_usage(conversation, charges)),
         shares=shares,
         shares_of=shares_of,
-        turns=[_row(turn) for turn in turns[first:end]],
+        turns=[_row(turn, charged.get(turn.index)) for turn in turns[first:end]],
         other_turns=[
             (start, counted(number, f"{word} turn"))
             for start, number, word in (
@@ -272,9 +280,16 @@ def _trace(trace: Provenance) -> Trace:
 # --- tokens -----------------------------------------------------------------------------------------------------
 
 
-def _usage(conversation: Conversation) -> Iterator[tuple[str, list[tuple[str, str]], str]]:
-    """Yield the usage recorded for the conversation by model, else the sum of its turns; then helper requests."""
-    yield from _usage_of_answers(conversation)
+def _usage(conversation: Conversation, charges: Sequence[Charge]) -> Iterator[tuple[str, list[tuple[str, str]], str]]:
+    """Yield what was spent; the usage recorded by model, else the sum of the turns; then helper requests."""
+    if charges:
+        total, unanswered = total_of(charges)
+        counts = _counts_of(total)
+        if unanswered is not None:
+            counts.append(("premium requests of failed or cancelled turns", f"{unanswered:,.10g}"))
+        if counts:
+            yield "spent", counts, _of_turns(charges)
+    yield from _usage_of_answers(conversation, has_sum=not charges)
     helpers = used_by_helpers(conversation)
     if helpers is not None:
         yield "helpers", _counts_of(helpers), clean_line(helpers.source, 200)
@@ -291,16 +306,40 @@ def usages_of(conversation: Conversation) -> Iterator[str]:
         yield " · ".join([f"helpers ({clean_line(helpers.source, 100)})", *usage_text(helpers)])
 
 
-def _usage_of_answers(conversation: Conversation) -> Iterator[tuple[str, list[tuple[str, str]], str]]:
+def spent_text(charges: Sequence[Charge]) -> Iterator[str]:
+    """Yield what the conversation used and cost, as a line; nothing if nothing was recorded."""
+    total, unanswered = total_of(charges)
+    words = usage_text(total)
+    if unanswered is not None:
+        words.append(f"{unanswered:g} premium {'request' if unanswered == 1 else 'requests'} failed or cancelled")
+    if words:
+        yield " · ".join([*words, _of_turns(charges)])
+
+
+def total_of(charges: Sequence[Charge]) -> tuple[Usage, float | None]:
+    """Return the sum of charges, and beside it the premium requests of turns that failed or were cancelled."""
+    sums = {name: _sum([charge.usage for charge in charges], name) for name in COUNTS}
+    answered = [charge.usage for charge in charges if not charge.is_unanswered]
+    unanswered = [charge.usage for charge in charges if charge.is_unanswered]
+    sums["premium_requests"] = _sum(answered, "premium_requests")
+    return Usage(**sums), _sum(unanswered, "premium_requests")  # type: ignore[arg-type]
+
+
+def _of_turns(charges: Sequence[Charge]) -> str:
+    superseded = sum(charge.is_superseded for charge in charges)
+    words = counted(sum(charge.turn is not None for charge in charges), "turn")
+    return f"{words}, {superseded:,} superseded" if superseded else words
+
+
+def _usage_of_answers(conversation: Conversation, *, has_sum: bool) -> Iterator[tuple[str, list[tuple[str, str]], str]]:
     recorded = [usage for usage in conversation.usage if usage.scope != "call"]
     for total in recorded:
         yield clean_line(total.model or "all models", 80), _counts_of(total), _source(total)
-    if recorded:
+    if recorded or not has_sum:
         return
     usages = [usage for turn in conversation.turns if (usage := best_usage(turn)) is not None]
     if usages:
-        names = ("input", "output", "cache_read", "cache_write", "reasoning", "premium_requests", "credits")
-        sums = {name: _sum(usages, name) for name in names}
+        sums = {name: _sum(usages, name) for name in COUNTS}
         added = Usage(**sums, is_estimated=any(usage.is_estimated for usage in usages))  # type: ignore[arg-type]
         sources = ", ".join(distinct(clean_line(usage.source, 60) for usage in usages))
         yield "turns added up", _counts_of(added), sources
@@ -344,13 +383,10 @@ def _shares(conversation: Conversation) -> tuple[str, list[Share]]:
     return "", []
 
 
-def _row(turn: Turn) -> TurnRow:
+def _row(turn: Turn, charge: Charge | None) -> TurnRow:
     usage = best_usage(turn)
     timing = turn.timing
     took = duration_of(turn)
-    spent = next((item.credits for item in turn.usage if item.credits is not None), None)
-    premium = next((item.premium_requests for item in turn.usage if item.premium_requests is not None), None)
-    cost = f"{spent:g} credits" if spent is not None else f"{premium:g} premium" if premium is not None else ""
     return TurnRow(
         turn=turn.index,
         status=turn.status or "",
@@ -363,6 +399,15 @@ def _row(turn: Turn) -> TurnRow:
         input=(usage.input if usage.input is not None else usage.last_prompt) if usage is not None else None,
         output=usage.output if usage is not None else None,
         cached=usage.cache_read if usage is not None else None,
-        cost=cost,
+        cost=_cost_of(turn, charge),
         source=_source(usage) if usage is not None else "",
     )
+
+
+def _cost_of(turn: Turn, charge: Charge | None) -> str:
+    """Return the credits of a turn, else its premium requests; `÷` marks what was recorded for several turns."""
+    usages = [charge.usage] if charge is not None else turn.usage
+    spent = next((item.credits for item in usages if item.credits is not None), None)
+    premium = next((item.premium_requests for item in usages if item.premium_requests is not None), None)
+    cost = f"{spent:g} credits" if spent is not None else f"{premium:g} premium" if premium is not None else ""
+    return f"÷{cost}" if cost and charge is not None and charge.is_spread else cost

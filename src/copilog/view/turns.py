@@ -6,13 +6,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from msgspec.structs import replace
+
 from copilog.derive import agent_name, in_reading_order, is_counted, may_still_run, reason_of, repeated_prompts
+from copilog.derive.costs_in_details import credits_in
 from copilog.derive.counting import last_number
 from copilog.derive.failures import has_failed
 from copilog.derive.notes import error_facts, followup_text, notes_of_turn
 from copilog.derive.references import used_files
 from copilog.derive.running import status_label
-from copilog.model import Conversation, Message, Prompt, ToolCall, Turn, best_usage, prose_of, turn_number
+from copilog.model import Conversation, Message, Prompt, ToolCall, Turn, Usage, best_usage, prose_of, turn_number
 from copilog.tags import user_text
 from copilog.view.blocks import TurnFoot, TurnHead
 from copilog.view.build_state import BuildState
@@ -237,12 +240,13 @@ def _participants(turn: Turn) -> Iterator[str]:
 
 
 def _amounts(turn: Turn) -> Iterator[str]:
+    """Yield tokens and cost; credits only if the line of details does not say the same."""
     best = best_usage(turn)
+    known = [best, *turn.usage] if best is not None else turn.usage
+    spent = next((usage.credits for usage in known if usage.credits is not None), None)
     if best is not None:
-        yield from usage_text(best)
-    if best is None or best.credits is None:
-        spent = next((usage.credits for usage in turn.usage if usage.credits is not None), None)
-        if spent is not None:
-            yield f"{spent:g} credits"
+        yield from usage_text(replace(best, credits=None))
+    if spent is not None and spent != credits_in(turn.details or ""):
+        yield from usage_text(Usage(credits=spent))
     if turn.rounds:
         yield counted(len(turn.rounds), "call of the model", "calls of the model")

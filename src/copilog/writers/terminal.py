@@ -13,7 +13,7 @@ from copilog.derive import is_counted, without_superseded
 from copilog.model import Conversation, title_of, turn_number
 from copilog.view import View
 from copilog.view.blocks import MOST_OFFERED, Shown, Tail, TurnFoot, TurnHead
-from copilog.view.conversation_info import content_text, distinct, model_names, usages_of
+from copilog.view.conversation_info import content_text, distinct, model_names, spent_text, usages_of
 from copilog.view.terminal_text import clean, clean_line
 from copilog.view.wording import (
     MARKS,
@@ -87,6 +87,7 @@ def _facts(conversation: Conversation, options: TextOptions) -> Iterator[tuple[s
     yield "models", [", ".join(distinct(model_names(conversation)))]
     yield "mode", [clean_line(", ".join([*kinds, *(f"custom agent {name}" for name in agents)]))]
     yield "content", [" · ".join(content_text(conversation, has_messages=False))]
+    yield "spent", list(spent_text(options.charges))
     yield "usage", list(usages_of(conversation))
     yield "marks", [f"{clean_line(mark)}: {MARKS[mark]}" if mark in MARKS else clean_line(mark) for mark in marks]
     yield "related", [relation_text(relation) for relation in conversation.relations]

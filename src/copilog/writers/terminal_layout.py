@@ -10,6 +10,8 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.text import Text
 
+from copilog.derive.charges import Charge
+
 INDENT = 2
 TAB_COLUMNS = 4
 DEEPEST = 12  # levels of indentation; deeper pieces are shown at this level
@@ -28,6 +30,7 @@ class TextOptions:
     markdown: bool = True  # laid out for a terminal; else as Markdown source
     turns: tuple[int, int] | None = None  # the first and the last turn to show, counted from 1
     superseded: bool = False  # superseded turns, too
+    charges: tuple[Charge, ...] = ()  # what the archive knows of the cost of turns
 
 
 @dataclass(frozen=True, slots=True)

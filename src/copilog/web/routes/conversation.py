@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from copilog.derive import without_superseded
+from copilog.derive.charges import Charge
 from copilog.derive.notes import notes_of
 from copilog.exports.formats import formats
 from copilog.exports.numbered import with_numbers
@@ -25,6 +26,7 @@ from copilog.model import (
     title_of,
     turn_number,
 )
+from copilog.store.charges import charges_of
 from copilog.store.summary import Summary
 from copilog.view.conversation_info import distinct, model_names, panel_of
 from copilog.view.terminal_text import clean_line
@@ -73,7 +75,9 @@ def _page(request: Request) -> Response:
         messages=window,
         wanted=_number(request, "message"),
         turns=outline_page(conversation, turn, MANY_TURNS),
-        about=None if first_row is None else panel_of(conversation, first_turn=first_row),
+        about=None
+        if first_row is None
+        else panel_of(conversation, first_turn=first_row, charges=_charges(request, conversation)),
         similar=[] if first_row is None else similar_beside(request, conversation.id),
         similar_url=part_url("similar"),
         addresses=_addresses(request, conversation),
@@ -171,7 +175,7 @@ def _panel(request: Request) -> Response:
         request,
         "conversation_part.html",
         what="panel",
-        panel_values=panel_of(conversation),
+        panel_values=panel_of(conversation, charges=_charges(request, conversation)),
         similar=similar_beside(request, conversation.id),
         similar_url=f"/conversation/similar?{urlencode({'id': conversation.id})}",
         addresses=_addresses(request, conversation),
@@ -282,6 +286,11 @@ def _attachment(request: Request) -> Response:
 
 
 # --- parameters -------------------------------------------------------------------------------------------------
+
+
+def _charges(request: Request, conversation: Conversation) -> list[Charge]:
+    with viewer_of(request).archive() as archive:
+        return charges_of(archive.connection, conversation.id)
 
 
 def _conversation(request: Request) -> Conversation:

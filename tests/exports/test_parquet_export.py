@@ -1,4 +1,4 @@
-"""The Parquet dataset: read by polars, DuckDB, pandas and pyarrow, with the figures of the archive, in bounded memory."""
+"""The Parquet dataset: read by polars, DuckDB, pandas and pyarrow, with figures of the archive, in bounded memory."""
 
 from __future__ import annotations
 

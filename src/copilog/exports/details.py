@@ -196,12 +196,12 @@ def _count_replaced(message: Message, format_name: str, found: Counter[tuple[str
             found["details of texts", "as typed, where another text was sent"] += part.text.strip() not in sent
 
 
-def _count_in(value: Any, path: str, label: str, format_name: str, found: Counter[tuple[str, str]]) -> None:
+def _count_in(value: msgspec.Struct, path: str, label: str, format_name: str, found: Counter[tuple[str, str]]) -> None:
     for step in _steps(type(value), path, format_name):
         inner = getattr(value, step.field)
         if inner is None or inner == step.default or (not inner and isinstance(inner, str | list | dict | bytes)):
             continue
-        if step.path == DOCUMENTS and step.words:
+        if isinstance(value, Conversation) and step.path == DOCUMENTS and step.words:
             found.update({(what, ""): number for what, number in kinds_of_documents(value).items()})
         elif step.path in _OWN_LABELS:
             what, count_of = _OWN_LABELS[step.path]

@@ -260,8 +260,8 @@ def outcome_text(call: ToolCall) -> list[str]:
     A command that ended with an error is reported with its call, as its terminal may not be recorded.
     """
     outcome = outcome_of(call)
-    is_refused = outcome.kind in ("denied", "skipped") and call.approval is not None
-    said = approval_text(call.approval) if is_refused and call.approval.kind != "not-needed" else ""
+    approval = call.approval if outcome.kind in ("denied", "skipped") else None
+    said = approval_text(approval) if approval is not None and approval.kind != "not-needed" else ""
     words = "" if outcome.kind in ("succeeded", "unknown") or said else str(outcome.kind)
     if call.status == "prepared" and outcome.kind == "unknown":
         words = "prepared"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -85,6 +86,18 @@ def test_a_second_export_replaces_its_own_files_under_their_names_although_the_t
     assert names_in(tmp_path) == before
     assert "Other words" in (tmp_path / "2026-05-04-low-tide.md").read_text()
     assert "High tide" in (tmp_path / "index.md").read_text()
+
+
+def test_exports_into_one_folder_at_once_have_one_index_with_all_their_conversations(tmp_path: Path) -> None:
+    ids = [f"vscode:{number}" for number in range(6)]
+    with ThreadPoolExecutor(len(ids)) as pool:
+        kinds = [[a_conversation(each, "Low tide")] for each in ids]
+        list(pool.map(lambda each: written(tmp_path, markdown(), each), kinds))
+    assert [name for name in names_in(tmp_path) if name.startswith("index")] == ["index.md"]
+    index = json.loads((tmp_path / NAME).read_text())["conversations"]
+    assert {each["id"] for each in index} == set(ids)
+    assert len({each["file"] for each in index}) == len(ids)
+    assert all(each["file"] in (tmp_path / "index.md").read_text() for each in index)
 
 
 def test_files_of_others_are_never_replaced(tmp_path: Path) -> None:

@@ -132,6 +132,23 @@ def _is_stale(draft: Path) -> bool:
 
 
 @contextmanager
+def folder_in_turn(folder: Path) -> Iterator[None]:
+    """Wait until no other process that asks for it writes into the folder; without locks, go on at once."""
+    try:
+        descriptor = None if fcntl is None else os.open(folder, os.O_RDONLY)
+    except OSError:
+        descriptor = None
+    try:
+        if descriptor is not None:
+            with suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+@contextmanager
 def _locked_folder(folder: Path) -> Iterator[None]:
     if fcntl is None:
         yield

@@ -215,7 +215,11 @@ def test_what_is_left_out_is_counted(sample: list[Conversation], tmp_path: Path)
     making = written([conversation], tmp_path / "out")
 
     told = {each.what: each.number for each in making.left_out}
-    assert told["documents"] == len(conversation.documents)
+    kinds = Counter(document.kind for document in conversation.documents)
+    assert len(kinds) > 1
+    assert {what: told[what] for what in told if what.startswith("documents")} == {
+        f"documents of the kind {kind}": number for kind, number in kinds.items()
+    }
     assert told["usage of the whole session"] == len(conversation.usage)
     assert told["texts of sub-agents"] > 0
 

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import re
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,13 @@ def test_an_output_file_holds_the_same_bytes_and_nothing_is_printed(events: Path
     assert (outcome.code, outcome.out) == (0, "")
     assert target.read_text(encoding="utf-8") == expected(events)
     assert [path.name for path in target.parent.iterdir()] == ["talks.jsonl"]
+
+
+def test_only_the_owner_can_read_a_new_output_file(events: Path, tmp_path: Path) -> None:
+    target = tmp_path / "lines.jsonl"
+    assert run("extract", events, "-o", target, "--context-tag-summary-dir", tmp_path / "tags").code == 0
+    (summary,) = (tmp_path / "tags").iterdir()
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (target, summary)] == [0o600, 0o600]
 
 
 def test_an_output_file_that_was_there_is_replaced(events: Path, tmp_path: Path) -> None:

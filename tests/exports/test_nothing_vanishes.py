@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import html
 import json
 import os
 import re
@@ -11,14 +13,24 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyarrow.parquet
 import pytest
 
+from copilog.chat_json.sessions import is_own
 from copilog.derive import superseded_indexes
-from copilog.exports.details import accounted_by, kind_of
+from copilog.exports.details import OF_VSCODE, OWN, accounted_by, kind_of
 from copilog.exports.writing import NothingToWrite
-from copilog.model import Conversation, Part
+from copilog.model import Conversation, MemoryDocument, Part, PlanDocument, Title, ToolResult, parts_of
 from tests.exports.carried import FILE, FORMATS, Case, cases, is_quiet, measured, text_of, written
-from tests.exports.conversations import corpus_conversations, exported, format_of, left_out_of, sample_conversations
+from tests.exports.conversations import (
+    a_conversation,
+    corpus_conversations,
+    exported,
+    format_of,
+    left_out_of,
+    sample_conversations,
+    with_subagent,
+)
 
 RECORDS = {"Message", "Turn", "Conversation"}
 # Fields of the values that `Conversation.queued` and `draft` may have; tried as parts of messages.
@@ -114,6 +126,119 @@ def vanished(conversations: list[Conversation], name: str, folder: Path) -> Iter
             reasons = REASONS.get(re.split(r"[.[]", path)[0], ())
             if squashed(text) not in content and not any(line.startswith(reasons) for line in listed):
                 yield whole.id, path, text[:80]
+
+
+# --- formats that write texts in another form -------------------------------------------------------------------------
+
+# What a rendered format shows in other words, or a format of VS Code writes as its own fields: edits for diffs, ids
+# for kinds, links for locations. The formats' own tests compare these.
+IN_OTHER_WORDS = {
+    "html": ("Turn.details", "ToolResult.items.mime_type"),
+    "markdown": ("Turn.details", "ToolResult.items.mime_type"),
+    "chat": ("FileEdit.diff", "Reference.text", "Text.vulnerabilities", "Confirmation[questions].questions.answer"),
+    "parquet": (),
+    "csv": (),
+}
+IN_OTHER_WORDS["vscode"] = IN_OTHER_WORDS["chat"]
+KINDS_AND_LABELS = (".uri", "_uri", ".type", ".topic", ".flags", ".notes", ".extra", ".passed_on")
+# Lines of the list, and words of the program, that say why a text of such a field is not there.
+WHY = {
+    "Attachment": ("files and skills that the program loaded",),
+    "Notice": ("texts that later ones replaced", "messages outside of turns", "notices"),
+    "ToolResult": ("results of sub-agents", "texts that the model got in place"),
+}
+# A name that is shown anyway, a switch that is shown if it is on, a reason in the program's words.
+SHOWN_OTHERWISE = re.compile(r'Using "[^"]*"|(?:Ran|Running) `[^`]*`|isBackground$|Response cleared due to ')
+_STYLED = re.compile(r"\x1b\[[0-9;:?]*[a-zA-Z]")
+_LINK_TARGET = re.compile(r"\]\([^)]*\)")
+_OF_DIFF = re.compile(r"(?:@@|diff --git|index |[-+]{3} )")
+_NUMBER_OF_ITEM = re.compile(r"^\s*\d+\.")
+
+
+@pytest.mark.parametrize("name", ["chat", "vscode"])
+def test_a_result_that_is_written_as_it_was_shown_is_listed(name: str, tmp_path: Path) -> None:
+    whole = with_subagent()
+    result = next(part for part in parts_of(whole) if isinstance(part, ToolResult) and part.call_id == "call-3")
+    result.display = "twelve lines"
+    whole.source = "cli-events"
+    listed = left_out_of(exported([whole], name, tmp_path / "out"))
+    assert listed["results of sub-agents as the model received them"] == 1
+
+
+def test_the_title_of_a_chat_is_listed_once(tmp_path: Path) -> None:
+    whole = a_conversation()
+    whole.titles = [Title(text="Tide file", origin="custom")]
+    done = exported([whole], "chat", tmp_path / "out")
+    assert sum("title" in (*each.details, *each.what.split()) for each in done.left_out) == 1
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_documents_are_listed_by_kind(name: str, tmp_path: Path) -> None:
+    whole = a_conversation()
+    whole.documents = [MemoryDocument(text="Low"), MemoryDocument(text="High"), PlanDocument(text="Measure")]
+    listed = left_out_of(exported([whole], name, tmp_path / "out"))
+    found = {what: number for what, number in listed.items() if what.startswith("documents")}
+    is_carried = "Conversation.documents" in accounted_by(name).carried
+    assert found == ({} if is_carried else {"documents of the kind memory": 2, "documents of the kind plan": 1})
+
+
+@pytest.mark.parametrize("name", IN_OTHER_WORDS)
+def test_every_line_of_the_sample_is_in_the_file_or_listed(name: str, tmp_path: Path) -> None:
+    assert [*vanished_lines(sample_conversations(), name, tmp_path)] == []
+
+
+def vanished_lines(conversations: list[Conversation], name: str, folder: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield lines of texts in fields that the format has, which are neither in the file nor listed."""
+    for number, whole in enumerate(conversations):
+        try:
+            done = exported([whole], name, folder / f"{name}-{number}")
+        except NothingToWrite:
+            continue
+        accounted = name + OWN if name in OF_VSCODE and is_own(whole) else name
+        content = squashed(_STYLED.sub("", " ".join(text for path in done.paths for text in drawn_in(path))))
+        listed = left_out_of(done, with_details=True)
+        home = whole.workspace.folder if whole.workspace is not None and whole.workspace.folder else ""
+        for path, text in texts_of(whole):
+            is_exempt = path.startswith((*IN_OTHER_WORDS[name], *SAME)) or path.endswith(KINDS_AND_LABELS)
+            is_exempt = is_exempt or is_quiet(path) or is_counted_above(path + ".", accounted)
+            is_own_wording = name in OF_VSCODE and path.endswith(".message")
+            reasons = WHY.get(re.split(r"[.[]", path)[0])
+            if is_exempt or is_own_wording or (reasons and any(line.startswith(reasons) for line in listed)):
+                continue
+            for line in text.splitlines():
+                if not SHOWN_OTHERWISE.match(line) and not is_drawn(line, content, home):
+                    yield whole.id, path, line[:80]
+
+
+def is_drawn(line: str, content: str, home: str) -> bool:
+    """Return whether a line is in a file: as it is, without marks, or with paths below the folder."""
+    if _OF_DIFF.match(line):
+        return True
+    line = _NUMBER_OF_ITEM.sub("", _STYLED.sub("", line))
+    lines = (line, _LINK_TARGET.sub("", line), re.sub(r"<[^>]*>", "", line))
+    forms = [squashed(form) for each in lines for form in (each, each.replace(home, ""))]
+    return min(map(len, forms)) < SHORTEST or any(form in content for form in forms)
+
+
+def drawn_in(path: Path) -> Iterator[str]:
+    """Yield the texts of a file of any format, as a reader sees them."""
+    if path.name == "copilog-export.json":
+        return
+    if path.suffix == ".parquet":
+        for row in pyarrow.parquet.ParquetFile(path).read().to_pylist():
+            yield from strings_in(row)
+        return
+    text = path.read_text("utf-8")
+    if path.suffix == ".html":
+        drawn = re.sub(r"<(script|style)\b.*?</\1>", "", text, flags=re.DOTALL)
+        yield from (html.unescape(re.sub(r"<[^>]*>", "", drawn)), *map(html.unescape, re.findall(r'="([^"]*)"', drawn)))
+    elif path.suffix == ".csv":
+        yield from (each for row in csv.reader(text.splitlines()) for cell in row for each in strings_in(cell))
+    elif path.suffix in (".json", ".jsonl"):
+        for document in [text] if path.suffix == ".json" else text.splitlines():
+            yield from strings_in(json.loads(document))
+    else:
+        yield html.unescape(text)
 
 
 def texts_in(path: Path, name: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The Parquet dataset: read by polars, DuckDB and pandas, with the figures of the archive, in bounded memory."""
+"""The Parquet dataset: read by polars, DuckDB, pandas and pyarrow, with figures of the archive, in bounded memory."""
 
 from __future__ import annotations
 
@@ -56,15 +56,17 @@ def queried(sql: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_polars_duckdb_and_pandas_read_each_table(sample: Path, table: Table) -> None:
+def test_polars_duckdb_pandas_and_pyarrow_read_each_table(sample: Path, table: Table) -> None:
     names = [column.name for column in table.columns]
     with_polars = polars.read_parquet(sample / table.name / "**" / "*.parquet", hive_partitioning=True)
     query = f"SELECT * FROM read_parquet('{sample / table.name}/*/*.parquet', hive_partitioning = true)"
     duckdb_names = [row[0] for row in queried(f"DESCRIBE {query}")]
     [duckdb_counts] = queried(f"SELECT count(COLUMNS(*)) FROM ({query})")
     with_pandas = pandas.read_parquet(sample / table.name)
+    with_arrow = pyarrow.parquet.read_table(sample / table.name)
     assert with_polars.columns == duckdb_names == list(with_pandas.columns) == [*names, "month"]
-    assert len(with_polars) == max(duckdb_counts) == len(with_pandas) > 0
+    assert with_arrow.column_names == with_polars.columns
+    assert len(with_polars) == max(duckdb_counts) == len(with_pandas) == len(with_arrow) > 0
     assert set(with_polars["month"]) == {str(value) for value in with_pandas["month"]} <= {
         "2026-03", "2026-04", "2026-05",
     }  # fmt: skip

@@ -209,6 +209,11 @@ def test_words_at_the_end_of_a_text_that_begin_like_a_token_stay() -> None:
         assert not find(f"see {word}"), word
 
 
+def test_a_token_of_three_parts_in_the_name_of_a_file_is_found() -> None:
+    secret = f"M{random(ALNUM, 23)}.{random(ALNUM, 6)}.{random(ALNUM, 38)}"
+    assert [found.secret for found in find(f"See notes-{secret}.txt")] == [secret]
+
+
 def test_a_random_token_may_repeat_its_digits() -> None:
     secret = "d2952d322f20d373db0e2edbee2e0323"
     for prefix in ("SK", "key-", "dapi", "shpat_"):

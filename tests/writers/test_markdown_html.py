@@ -31,7 +31,7 @@ def test_a_list_of_things_to_do_has_boxes() -> None:
 
 def test_code_has_its_language_its_colours_and_a_button() -> None:
     page = harmless(markdown_html("```py title=a\ndef f():\n    return '</code>'\n```"))
-    assert page.text == "pyCopydef f():\n    return '</code>'"
+    assert page.text == "py title=aCopydef f():\n    return '</code>'"
     assert {"code", "code-bar", "copy", "hl-keyword", "hl-string"} <= page.classes()
 
 

@@ -319,6 +319,14 @@ def _data(called: Called) -> Json | None:
     return None
 
 
+def is_result_unshown(called: Called) -> bool:
+    """Return whether a result of a sub-agent's call is written as it was shown, and not as the model received it."""
+    result = called.result
+    if called.run_id is None or result is None or not result.display:
+        return False
+    return result.text.strip() not in result.display
+
+
 def _details(call: ToolCall, result: ToolResult | None, is_error: bool) -> Json:
     output: list[Json] = []
     if result is not None and (result.display or result.text):

@@ -13,6 +13,7 @@ from copilog.chat_json.differences import applied, difference, of_items
 from copilog.chat_json.prompts import message_json, variables_json
 from copilog.chat_json.requests import STATES, Written, request_json
 from copilog.chat_json.values import ms_of, with_texts
+from copilog.derive.documents import kinds_of_documents
 from copilog.fields import Json
 from copilog.model import Conversation, Message, Queued, ToolResult, Turn, parts_of, title_of
 
@@ -219,7 +220,7 @@ def index_entry(conversation: Conversation, session_id: str, last: Json | None) 
 def count_what_is_left_out(conversation: Conversation, left_out: Counter[str], *, is_session: bool) -> None:
     """Count what neither a request nor the root has a place for."""
     left_out["messages outside of turns"] += sum(message.turn is None for message in conversation.messages)
-    left_out["documents"] += len(conversation.documents)
+    left_out.update(kinds_of_documents(conversation))
     left_out["files before and after their edits"] += len(conversation.file_changes) + len(conversation.files)
     left_out["usage of the whole session"] += len(conversation.usage)
     left_out["relations to other conversations"] += len(conversation.relations)
@@ -233,7 +234,6 @@ def count_what_is_left_out(conversation: Conversation, left_out: Counter[str], *
     if not is_session:
         left_out["queued prompts"] += len(conversation.queued)
         left_out["the text of the input box"] += conversation.draft is not None
-        left_out["the title"] += any(title.origin == "custom" for title in conversation.titles)
 
 
 # --- bytes ----------------------------------------------------------------------------------------------------------

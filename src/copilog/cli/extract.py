@@ -220,7 +220,7 @@ def _target(output: Path | None) -> Iterator[IO[bytes]]:
     from copilog.atomic_files import atomic_file
 
     if output is not None:
-        with atomic_file(output) as file:
+        with atomic_file(output, is_private=True) as file:
             yield file
         return
     yield sys.stdout.buffer

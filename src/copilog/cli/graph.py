@@ -114,7 +114,7 @@ def _write(text: str, output: Path | None) -> None:
         return
     from copilog.atomic_files import atomic_file
 
-    with atomic_file(output) as file:
+    with atomic_file(output, is_private=True) as file:
         file.write(text.encode())
 
 

@@ -130,7 +130,7 @@ def _write(text: str, output: Path | None) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    with atomic_file(output) as file:
+    with atomic_file(output, is_private=True) as file:
         file.write(text.encode())
 
 

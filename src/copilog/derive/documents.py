@@ -6,6 +6,7 @@ same things as the files and rows of a store that record them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
@@ -87,6 +88,11 @@ def numbered_documents(conversation: Conversation) -> list[NumberedDocument]:
         found.append(NumberedDocument(document, following if is_own else message, is_own))
         following += is_own
     return found
+
+
+def kinds_of_documents(conversation: Conversation) -> Counter[str]:
+    """Count the documents that no message has, by kind, as a list of what a file lacks names them."""
+    return Counter(f"documents of the kind {document.kind}" for document in conversation.documents)
 
 
 def searchable_text(document: AnyDocument) -> str:

@@ -120,9 +120,10 @@ def notes_of_turn(turn: Turn, conversation: Conversation) -> list[Note]:
 
 
 def followup_text(followup: Followup) -> str:
-    """Return a suggested follow-up question as it was shown, with its tooltip."""
+    """Return a suggested follow-up question as it was shown, with what it asks and its tooltip if they say more."""
     words = followup.title or followup.text
-    return f"{words} ({followup.tooltip})" if followup.tooltip and followup.tooltip != words else words
+    others = dict.fromkeys(each for each in (followup.text, followup.tooltip) if each and each != words)
+    return f"{words} ({'; '.join(others)})" if others else words
 
 
 def error_facts(error: TurnError) -> list[str]:

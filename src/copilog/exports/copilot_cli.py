@@ -16,6 +16,7 @@ from typing import Any
 
 from copilog import jsonio
 from copilog.derive import without_superseded
+from copilog.derive.documents import kinds_of_documents
 from copilog.derive.models import model_of_message
 from copilog.derive.outcomes import is_done, outcome_of
 from copilog.exports.formats import Format, Making
@@ -87,9 +88,7 @@ class _Writer:
                 yield message
         for kind, words in NOT_CARRIED.items():
             self.left_out[words] += sum(isinstance(part, kind) for part in parts_of(self._conversation))
-        self.left_out["texts beside the conversation (plans, memories, checkpoints)"] += len(
-            self._conversation.documents
-        )
+        self.left_out.update(kinds_of_documents(self._conversation))
         self.left_out["prompts that were waiting"] += len(self._conversation.queued)
 
     def _calls_of_program(self, message: Message) -> Iterator[Message]:

@@ -135,7 +135,7 @@ TOOL_CALLS = Table(
         Column("programs", "texts", "programs of its command"),
         Column("command", "text", "the command that ran in a terminal"),
         Column("arguments", "text", "arguments, as JSON text"),
-        Column("result", "text", "the result for the model"),
+        Column("result", "text", "the result: the whole output if it is recorded, else what the model received"),
         SUPERSEDED,
     ),
 )

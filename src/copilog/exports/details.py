@@ -17,11 +17,13 @@ import msgspec
 from copilog import jsonio
 from copilog.chat_json.sessions import is_own
 from copilog.derive import superseded_indexes
+from copilog.derive.documents import kinds_of_documents
 from copilog.exports.left_out import UNCOUNTED_TURNS, Omissions
 from copilog.exports.uncarried import CONVERSATION, PARTS, TURNS, is_picture, kinds_of
 from copilog.model import Attachment, Confirmation, Conversation, Message, Notice, Part, Prompt, Text, ToolCall, Turn
 
 NAME = "details.json"
+DOCUMENTS = "Conversation.documents"
 SUPERSEDED = "superseded"  # a key of the file: turns that no longer count
 COMPLETE = frozenset({"json", "bundle"})  # formats that contain the model itself
 OF_VSCODE = frozenset({"chat", "vscode"})
@@ -199,7 +201,9 @@ def _count_in(value: msgspec.Struct, path: str, label: str, format_name: str, fo
         inner = getattr(value, step.field)
         if inner is None or inner == step.default or (not inner and isinstance(inner, str | list | dict | bytes)):
             continue
-        if step.path in _OWN_LABELS:
+        if isinstance(value, Conversation) and step.path == DOCUMENTS and step.words:
+            found.update({(what, ""): number for what, number in kinds_of_documents(value).items()})
+        elif step.path in _OWN_LABELS:
             what, count_of = _OWN_LABELS[step.path]
             if not step.words:
                 for each in _structs(inner):

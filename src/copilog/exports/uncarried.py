@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 
 from copilog.derive import superseded_indexes
+from copilog.derive.documents import kinds_of_documents
 from copilog.exports.formats import Making
 from copilog.exports.left_out import UNCOUNTED_TURNS
 from copilog.model import Attachment, Conversation, Part, ToolResult, Turn
@@ -48,7 +49,6 @@ TURNS: dict[str, tuple[str, Callable[[Turn], int]]] = {
     "usage": ("records of tokens and cost", lambda turn: len(turn.usage)),
 }
 CONVERSATION: dict[str, tuple[str, Callable[[Conversation], int]]] = {
-    "documents": ("documents such as plans and memories", lambda whole: len(whole.documents)),
     "file_changes": ("texts of files before and after changes", lambda whole: len(whole.file_changes)),
     "files": ("texts of files", lambda whole: len(whole.files)),
     "queued": ("prompts that were waiting", lambda whole: len(whole.queued)),
@@ -57,6 +57,7 @@ CONVERSATION: dict[str, tuple[str, Callable[[Conversation], int]]] = {
     "usage": ("records of tokens and cost", lambda whole: len(whole.usage)),
 }
 SUPERSEDED = UNCOUNTED_TURNS
+SHORTENED = "texts that the model got in place of full outputs"
 
 
 def count_uncarried(conversation: Conversation, making: Making, carried: Collection[str]) -> None:
@@ -71,14 +72,22 @@ def count_uncarried(conversation: Conversation, making: Making, carried: Collect
         if message.turn not in superseded:
             for kind in (kind for part in message.parts for kind in kinds_of(part)):
                 missing[PARTS[kind]] += kind not in carried
+            if FULL_TEXT in carried:  # is written in place of the text
+                missing[SHORTENED] += sum(map(_is_shortened, message.parts))
     for turn in conversation.turns:
         if turn.index not in superseded:
             for field, (what, count_in) in TURNS.items():
                 missing[what] += 0 if f"turn.{field}" in carried else count_in(turn)
     for name, (label, count_of) in CONVERSATION.items():
         missing[label] += 0 if f"conversation.{name}" in carried else count_of(conversation)
+    if "conversation.documents" not in carried:
+        missing.update(kinds_of_documents(conversation))
     for what, count in missing.items():
         making.left_out.add(conversation.id, what, count)
+
+
+def _is_shortened(part: Part) -> bool:
+    return isinstance(part, ToolResult) and bool(part.full_text) and part.text.strip() not in (part.full_text or "")
 
 
 def kinds_of(part: Part) -> Iterator[str]:

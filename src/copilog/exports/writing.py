@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from copilog.atomic_files import atomic_file, atomic_folder
+from copilog.atomic_files import atomic_file, atomic_folder, folder_in_turn
 from copilog.derive import ends_of, is_counted
 from copilog.derive.counting import is_branched
 from copilog.errors import CopilogError, UsageError
@@ -99,7 +99,9 @@ def write(
         paths = _write_dataset(reading, kind, folder, making)
     else:
         is_indexed = output is not None or len(chosen.entries) > 1 or FolderIndex.is_in(folder)
-        paths = _write_each(reading, kind, folder, making, is_indexed)
+        folder.mkdir(parents=True, exist_ok=True)
+        with folder_in_turn(folder):
+            paths = _write_each(reading, kind, folder, making, is_indexed)
     return Exported(paths, folder, reading.count, list(making.left_out), reading.failed)
 
 
@@ -200,7 +202,6 @@ def _write_each(reading: Reading, kind: Format, folder: Path, making: Making, is
 
     The index of a folder is written first, too: an export that is repeated after an interruption uses its names.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     index = FolderIndex.read(folder)
     names = _names(reading.entries, kind, folder, index)
     if is_indexed:

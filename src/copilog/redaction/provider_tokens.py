@@ -26,6 +26,7 @@ _SHORTEST_AZURE = 20  # characters of such a word, which may be cut by + or /
 
 
 _ONE_WORD = r"(?:[A-Za-z]?[a-z]*(?:[A-Z][a-z]+)*|[A-Z]*)[0-9]*"
+_DISCORD_BEHIND_NAME = re.compile(r"-[MNO][0-9A-Za-z]{23,27}\Z")  # the first part of a token, in a file name
 _WORDS = re.compile(rf"{_ONE_WORD}(?:[-_]+{_ONE_WORD})*")
 _MIXED = re.compile("[0-9][A-Za-z]")
 
@@ -182,7 +183,7 @@ def _around(text: str, start: int, end: int, word: str, before: str) -> Iterator
         kinds.append("telegram-token")
     elif before == "|":
         kinds.append("facebook-token")
-    elif after == "." and word[0] in "MNO":
+    elif after == "." and (word[0] in "MNO" or _DISCORD_BEHIND_NAME.search(word)):
         kinds.append("discord-token")
     if "-us" in word[-5:]:
         kinds.append("mailchimp-key")

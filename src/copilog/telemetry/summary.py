@@ -29,6 +29,6 @@ def write_summary(summary: TagSummary, folder: Path) -> Path:
     """Write the file completely or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / FILE_NAME
-    with atomic_file(path) as file:
+    with atomic_file(path, is_private=True) as file:
         file.write(msgspec.json.format(msgspec.json.encode(summary.to_json()), indent=2) + b"\n")
     return path

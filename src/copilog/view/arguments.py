@@ -57,7 +57,7 @@ def arguments_of(call: ToolCall, folder: str | None, hidden: set[str]) -> Argume
         values.pop(name, None)
     if is_done(call):  # the arguments of a failed call describe no change
         made.change = _change_from(values, folder)
-    made.headline = _headline_from(values, folder) or displayed_text_of(call)
+    made.headline = _headline_from(values, folder) or clean_line(displayed_text_of(call), HEADLINE_LIMIT)
     made.rest = [(clean_line(name, 60), _as_text(value)) for name, value in values.items()]
     return made
 
@@ -114,7 +114,7 @@ def displayed_text_of(call: ToolCall) -> str:
     """Return the text that VS Code showed, unless it only repeats the tool's name."""
     message = (call.message or "").strip()
     is_generic = message.startswith('Using "') or _RAN.fullmatch(message)
-    return "" if is_generic else clean_line(markdown_as_plain(message), HEADLINE_LIMIT)
+    return "" if is_generic else clean_line(markdown_as_plain(message))
 
 
 # --- changes ----------------------------------------------------------------------------------------------------

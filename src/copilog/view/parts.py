@@ -24,6 +24,7 @@ from copilog.model import (
     Message,
     Notice,
     Prompt,
+    Question,
     Reference,
     Terminal,
     Text,
@@ -35,6 +36,7 @@ from copilog.model import (
     Unknown,
 )
 from copilog.tags import Segment, segments
+from copilog.uris import base_name
 from copilog.view.blocks import (
     LONGEST_SEARCHED,
     AnyBlock,
@@ -99,10 +101,18 @@ def request_blocks(message: Message, number: int, stage: BuildState) -> Iterator
     loose = [
         _mention(part, (number, position), stage)
         for position, part in enumerate(message.parts)
-        if isinstance(part, Mention) and part.start is None
+        if isinstance(part, Mention) and (part.start is None or _leads_elsewhere(part, message))
     ]
     yield from (Chips(chips=chips) for chips in (loose, attached, automatic) if chips)
     yield from contexts
+
+
+def _leads_elsewhere(mention: Mention, message: Message) -> bool:
+    """Return whether a mention means a file that neither its words nor an attachment names."""
+    path = mention.place.path if mention.place is not None else None
+    if not path or base_name(path) in (mention.text or ""):
+        return False
+    return not any(isinstance(part, Attachment) and part.place and part.place.path == path for part in message.parts)
 
 
 def typed_in(message: Message) -> str:
@@ -278,7 +288,7 @@ def _tree_lines(root: TreeNode) -> Iterator[str]:
 def _form(part: Confirmation, at: At) -> QuestionForm:
     questions = [
         (
-            clean_line(question.text or question.title or "a question without words"),
+            clean_line(_question_text(question)),
             [clean_line(option, 200) for option in question.options],
             question.answer,
         )
@@ -295,6 +305,14 @@ def _form(part: Confirmation, at: At) -> QuestionForm:
         questions=questions,
         notes=notes_of(part),
     )
+
+
+def _question_text(question: Question) -> str:
+    """Return a question below its title, unless they are the same."""
+    title, text = question.title or "", question.text or ""
+    if title and text and title not in text:
+        return f"{title}: {text}"
+    return text or title or "a question without words"
 
 
 def _compaction(part: Compaction, at: At) -> EventNote:

@@ -260,7 +260,8 @@ def outcome_text(call: ToolCall) -> list[str]:
     A command that ended with an error is reported with its call, as its terminal may not be recorded.
     """
     outcome = outcome_of(call)
-    said = approval_text(call.approval) if outcome.kind in ("denied", "skipped") else ""
+    approval = call.approval if outcome.kind in ("denied", "skipped") else None
+    said = approval_text(approval) if approval is not None and approval.kind != "not-needed" else ""
     words = "" if outcome.kind in ("succeeded", "unknown") or said else str(outcome.kind)
     if call.status == "prepared" and outcome.kind == "unknown":
         words = "prepared"
@@ -272,20 +273,22 @@ def outcome_text(call: ToolCall) -> list[str]:
 
 
 def outcome_details(call: ToolCall) -> list[str]:
-    """Return the evidence for a call's outcome, and who approved the call if approval was not needed."""
+    """Return the evidence for a call's outcome, and that no approval was needed if nothing else says so."""
     outcome = outcome_of(call)
     facts = [
         f"evidence: {clean_line(', '.join(outcome.evidence), 200)}" if outcome.evidence else "",
-        approval_words(call.approval.kind, call.approval.detail)
-        if call.approval is not None and call.approval.kind == "not-needed"
-        else "",
+        approval_words(call.approval.kind, None) if call.approval is not None and _is_silent(call.approval) else "",
     ]
     return [word for word in facts if word]
 
 
 def approval_text(approval: Approval | None) -> str:
-    """Return who approved a tool call; nothing if approval was not needed."""
-    return "" if approval is None or approval.kind == "not-needed" else approval_words(approval.kind, approval.detail)
+    """Return who approved a tool call; nothing if approval was not needed, unless the record says why."""
+    return "" if approval is None or _is_silent(approval) else approval_words(approval.kind, approval.detail)
+
+
+def _is_silent(approval: Approval) -> bool:
+    return approval.kind == "not-needed" and not approval.detail
 
 
 def approval_words(kind: str, detail: str | None) -> str:

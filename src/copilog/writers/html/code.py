@@ -59,9 +59,9 @@ CLASSES: dict[Any, str] = {
 _JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 
 
-def code_html(code: str, language: str | None) -> Markup:
-    """Return a block of code below a bar with the language's name and a button to copy it."""
-    label = visible_line(language or "", 40) or "text"
+def code_html(code: str, language: str | None, about: str = "") -> Markup:
+    """Return a block of code below a bar with the language's name, what else is known, and a button to copy it."""
+    label = " ".join(filter(None, (visible_line(language or "", 40) or "text", visible_line(about, 300))))
     body = highlighted(visible(code), language)
     return Markup(
         '<div class="code"><div class="code-bar"><span>{}</span>'

@@ -204,7 +204,8 @@ def _boxes(state: StateCore) -> None:
 def _code(_renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _environment: Any) -> str:
     token = tokens[index]
     code = token.content.removesuffix("\n")
-    return str(code_html(code, token.info.strip().partition(" ")[0] or None))
+    language, _, about = token.info.strip().partition(" ")
+    return str(code_html(code, language or None, about.strip()))
 
 
 def _heading(_renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _environment: Any) -> str:

@@ -151,8 +151,32 @@ def test_the_page_of_a_removed_conversation_goes_unless_someone_wrote_on_it(tmp_
     written = write_digest(chosen_of([one]), tmp_path)
 
     assert "conversations/2026-05-04-beds.md" in written.removed
-    assert "conversations/2026-05-04-seeds.md" in written.edited
+    assert written.kept == ["conversations/2026-05-04-seeds.md"]
+    assert written.edited == []
     assert page_named(tmp_path / "conversations", "-seeds").is_file()
+
+
+def test_a_kept_page_is_not_taken_for_another_conversation(tmp_path: Path) -> None:
+    """Else its person's text would be on a page about something else."""
+    one, other = (conversation_with(name, ran("a", "pytest", 0), title="Tides") for name in ("one", "other"))
+    write(tmp_path, one)
+    page = page_named(tmp_path / "conversations", "tides")
+    written_on(page, "Mine.")
+    write(tmp_path, conversation_with("two", ran("b", "make", 0), title="Beds"))
+    write(tmp_path, other)
+
+    assert "Mine." in page.read_text(encoding="utf-8")
+    assert "Mine." not in (page.parent / "2026-05-04-tides-2.md").read_text(encoding="utf-8")
+
+
+def test_without_its_state_a_folder_gives_each_conversation_its_page(tmp_path: Path) -> None:
+    one, other = (conversation_with(name, ran("a", "pytest", 0), title="Tides") for name in ("one", "other"))
+    write(tmp_path, one, other)
+    before = contents(tmp_path)
+    (tmp_path / NAME).unlink()
+
+    assert write(tmp_path, other, one) == []
+    assert contents(tmp_path) == before
 
 
 def test_an_interrupted_run_is_finished_by_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,3 +72,14 @@ def test_a_hit_names_its_document(archive: str) -> None:
     outcome = run("--archive", archive, "--no-scan", "search", "moon in:memory")
 
     assert outcome.out.splitlines()[1].split()[:2] == ["memory", "/memories/notes/moon.md:"]
+
+
+@pytest.mark.parametrize(("kind", "name"), [("bundle", "all.copilog.zip"), ("json", "all.jsonl")])
+def test_what_is_exported_whole_has_the_memories_of_no_conversation(
+    archive: str, tmp_path: Path, kind: str, name: str
+) -> None:
+    path, other = tmp_path / name, str(tmp_path / "other.db")
+    assert run("--archive", archive, "--no-scan", "export", "--all", "-f", kind, "-o", str(path)).code == 0
+    assert run("--archive", other, "scan", str(path)).code == 0
+
+    assert [each["path"] for each in run("--archive", other, "--no-scan", "memories", "--json").json] == PATHS

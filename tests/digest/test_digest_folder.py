@@ -9,13 +9,14 @@ from urllib.parse import unquote
 
 import pytest
 
+from copilog.derive import conclude
 from copilog.digest.folder import NAME, write_digest
 from copilog.digest.marked_lines import page_in
 from copilog.exports.chosen import chosen_of
 from copilog.model import Conversation, Text
 from tests.analysis.made_up_edits import Shelf, conversation_with
 from tests.cli.homes import run
-from tests.digest.test_pitfalls import ran
+from tests.digest.test_pitfalls import edit_of, ran
 
 GOLDEN = Path(__file__).parents[1] / "data" / "digest"
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -151,8 +152,32 @@ def test_the_page_of_a_removed_conversation_goes_unless_someone_wrote_on_it(tmp_
     written = write_digest(chosen_of([one]), tmp_path)
 
     assert "conversations/2026-05-04-beds.md" in written.removed
-    assert "conversations/2026-05-04-seeds.md" in written.edited
+    assert written.kept == ["conversations/2026-05-04-seeds.md"]
+    assert written.edited == []
     assert page_named(tmp_path / "conversations", "-seeds").is_file()
+
+
+def test_a_kept_page_is_not_taken_for_another_conversation(tmp_path: Path) -> None:
+    """Else its person's text would be on a page about something else."""
+    one, other = (conversation_with(name, ran("a", "pytest", 0), title="Tides") for name in ("one", "other"))
+    write(tmp_path, one)
+    page = page_named(tmp_path / "conversations", "tides")
+    written_on(page, "Mine.")
+    write(tmp_path, conversation_with("two", ran("b", "make", 0), title="Beds"))
+    write(tmp_path, other)
+
+    assert "Mine." in page.read_text(encoding="utf-8")
+    assert "Mine." not in (page.parent / "2026-05-04-tides-2.md").read_text(encoding="utf-8")
+
+
+def test_without_its_state_a_folder_gives_each_conversation_its_page(tmp_path: Path) -> None:
+    one, other = (conversation_with(name, ran("a", "pytest", 0), title="Tides") for name in ("one", "other"))
+    write(tmp_path, one, other)
+    before = contents(tmp_path)
+    (tmp_path / NAME).unlink()
+
+    assert write(tmp_path, other, one) == []
+    assert contents(tmp_path) == before
 
 
 def test_an_interrupted_run_is_finished_by_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,3 +255,19 @@ def test_mkdocs_builds_the_pages_without_a_warning(tmp_path: Path) -> None:
     build.build(config.load_config(str(tmp_path / "mkdocs.yml")))
 
     assert "What was learnt" in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+
+
+def test_files_of_the_workspace_come_before_others(tmp_path: Path) -> None:
+    """A session's own plan is changed in each of its turns, and tells little about the workspace."""
+    plan, code = "/home/ana/.copilot/session-state/one/plan.md", "/home/ana/tides/tide.py"
+    changed = edit_of("a", plan, fails=False), edit_of("b", plan, fails=False), edit_of("c", code, fails=False)
+    one, two = (
+        conversation_with(name, *turns, folder="/home/ana/tides")
+        for name, turns in (("one", changed[:2]), ("two", changed[1:]))
+    )
+    conclude(one)
+    conclude(two)
+    write(tmp_path, one, two)
+    for page in (page_named(tmp_path / "workspaces", "tides"), tmp_path / "files.md"):
+        text = page.read_text(encoding="utf-8")
+        assert 0 < text.index("- `tide.py`") < text.index(f"- `{plan}`")

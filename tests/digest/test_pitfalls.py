@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from copilog.derive import conclude
 from copilog.digest import digest_of
 from copilog.digest.content import Pitfall
@@ -68,3 +70,27 @@ def test_superseded_turns_say_nothing() -> None:
     conclude(conversation)
 
     assert digest_of(conversation).pitfalls == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["pytest -q | tail -5", "pytest || true", "pytest; echo $?", "pytest &", "! pytest", "pytest\necho done",
+     "for each in a b; do pytest $each; done"],
+)  # fmt: skip
+def test_an_exit_code_of_another_program_is_no_success(command: str) -> None:
+    assert pitfalls(ran("a", "pytest", 1), ran("b", command, 0)) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["cd x && pytest -q 2>&1", "pytest -k 'a | b; c'", "set -o pipefail; pytest | tail", "cd x; pytest",
+     "export A=1\npytest \\\n  -q", 'pytest -k "a || b"'],
+)  # fmt: skip
+def test_an_exit_code_of_the_same_program_is_a_success(command: str) -> None:
+    [found] = pitfalls(ran("a", "pytest", 1), ran("b", command, 0))
+
+    assert found.succeeded.text == command
+
+
+def test_sub_commands_of_an_interpreter_are_of_a_sort() -> None:
+    assert len(pitfalls(ran("a", "bun test", 1), ran("b", "bun test a.ts", 0))) == 1

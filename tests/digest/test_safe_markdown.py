@@ -18,6 +18,7 @@ PIECES = (
     "![p](http://e/x.png)", "[r]: javascript:x\n", "# h\n", "===\n", "|a|b|\n|-|-|\n|`x|<i>`|\n", "\\", "&lt;", "&#60;",
     "<https://a.b>", "<javascript:alert(1)>", "word ", "\t", "[[w]]", "{: onclick=x}", "<a@b.c>", "*", "_", "\r",
     "[^1]: <svg onload=x>\n", "<https://a.b onclick=x>", "<http://x`y>",
+    "{onclick=x}", "{:onclick=x}", "\n{: onclick=x }\n", "*a*{: onclick=x }", "# h {onclick=x}\n", "{{ x }}", "%% ",
 )  # fmt: skip
 TAGS = frozenset(
     "p ul ol li blockquote pre code h1 h2 h3 h4 h5 h6 a em strong hr br table thead tbody tr th td".split()  # noqa: SIM905
@@ -70,9 +71,12 @@ def test_no_text_does_harm_in_commonmark() -> None:
         assert harm_in(reader.render(page_of(text))) == [], repr(text)
 
 
-def test_no_text_does_harm_in_python_markdown() -> None:
+@pytest.mark.parametrize(
+    "extensions", [["toc", "tables", "fenced_code"], ["extra", "toc", "admonition", "sane_lists", "attr_list"]]
+)
+def test_no_text_does_harm_in_python_markdown(extensions: list[str]) -> None:
     markdown = pytest.importorskip("markdown", reason="Markdown for Python, which MkDocs uses, is not installed")
-    reader = markdown.Markdown(extensions=["toc", "tables", "fenced_code"])
+    reader = markdown.Markdown(extensions=extensions)
     for text in random_texts(1500):
         assert harm_in(reader.reset().convert(page_of(text))) == [], repr(text)
 
@@ -97,3 +101,11 @@ def test_code_and_addresses_stay() -> None:
     assert passage("[docs](https://a.example/b)", 3) == "[docs](https://a.example/b)"
     assert "src/a.py" in passage("[a](src/a.py)", 3)
     assert link("a", "pages/ä b.md", "turn-2") == "[a](pages/%C3%A4%20b.md#turn-2)"
+
+
+def test_prose_has_no_lists_of_attributes_and_no_comments_of_obsidian() -> None:
+    made = passage("# h {onclick=x}\n\n*a*{: onclick=x } %% hidden\n\n`{kept}` and `%%`", 3)
+
+    assert "{" not in made.replace("`{kept}`", "")
+    assert "%%" not in made.replace("`%%`", "")
+    assert "`{kept}`" in made

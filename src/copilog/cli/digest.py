@@ -215,6 +215,8 @@ def _summarize(written: Written, as_json: bool) -> int:
     if written.without_page:
         number = f"{written.without_page:,} {plural(written.without_page, 'conversation')}"
         click.echo(f"{number} without a page: nothing was recorded but prompts or memories", err=True)
+    for name in written.kept[:MOST_LISTED]:
+        click.echo(f"kept: {printable(name)}: its conversation is no longer there, and you wrote on it", err=True)
     for name in written.edited[:MOST_LISTED]:
         click.echo(
             f"not written: {printable(name)}: was changed outside of the marked lines; move your text between them, "
@@ -223,6 +225,8 @@ def _summarize(written: Written, as_json: bool) -> int:
         )
     for conversation_id, reason in written.failed[:MOST_LISTED]:
         click.echo(f"not written: {printable(conversation_id)}: {printable(reason)}", err=True)
+    if len(written.kept) > MOST_LISTED:
+        click.echo(f"kept: {len(written.kept) - MOST_LISTED:,} more", err=True)
     more = len(written.edited[MOST_LISTED:]) + len(written.failed[MOST_LISTED:])
     if more:
         click.echo(f"not written: {more:,} more", err=True)

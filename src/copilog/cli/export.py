@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from copilog.store.archive import Archive
 
 STANDARD_OUTPUT = Path("-")
+WHOLE = ("json", "bundle")  # formats with everything, also what belongs to no conversation
 MOST_FAILED = 20  # conversations that could not be read, of those that are printed
 
 
@@ -139,7 +140,7 @@ def command(
         is_redacted=review or is_redacted(settings, redact),
     )
     with searched_archive(settings, Report()) as archive, ExitStack() as open_files:
-        ids = _selected_ids(archive, targets, selection, is_all)
+        ids = _selected_ids(archive, targets, selection, is_all, is_whole=kind.name in WHOLE)
         chosen, replaced = _chosen(settings, archive, ids, making.is_redacted, review, open_files)
         if output == STANDARD_OUTPUT:
             exported = _print(chosen, kind, making)
@@ -156,8 +157,10 @@ def command(
 # --- which conversations --------------------------------------------------------------------------------------------
 
 
-def _selected_ids(archive: Archive, targets: tuple[str, ...], selection: Selection, is_all: bool) -> list[str]:
-    """Return the ids of the conversations to write, each once."""
+def _selected_ids(
+    archive: Archive, targets: tuple[str, ...], selection: Selection, is_all: bool, *, is_whole: bool
+) -> list[str]:
+    """Return the ids of the conversations to write, each once; of a whole archive, also of memories of none of them."""
     from copilog.store.selection import Selection
 
     is_chosen = is_all or selection != Selection()
@@ -171,6 +174,8 @@ def _selected_ids(archive: Archive, targets: tuple[str, ...], selection: Selecti
     if targets:
         return list(dict.fromkeys(meant_in(archive, target) for target in targets))
     ids = [summary.id for summary in archive.list_selected(selection)]
+    if is_all and is_whole and selection == Selection():
+        ids += archive.collections()
     if not ids:
         raise UsageError("no conversation matches; `copilog list` lists all")
     return ids

@@ -5,6 +5,7 @@ Nothing but commands goes into it: a file that agents read as instructions must 
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 
@@ -20,6 +21,13 @@ from copilog.writers.markdown_text import span
 
 FEWEST = 3  # conversations in which a command succeeded
 LONGEST = 160  # characters of a command
+MOST_PLAIN = 4  # words of letters in a row, as in `make clean build test`; more of them may be a sentence
+LONGEST_NAME = 40
+_SENTENCE = re.compile(
+    rf"(?<!\S)[^\W\d_]+[,!?:.]?(?:\s+[^\W\d_]+[,!?:.]?){{{MOST_PLAIN},}}"  # plain words in a row
+    rf"|(?<![\w/.:-])[^\W\d_]+(?:[-_.:][^\W\d_]+){{{MOST_PLAIN},}}(?![\w/.:-])"  # or as one word that is no path
+)
+_NAME = re.compile(rf"\w(?:[\w.]|-(?!-)){{0,{LONGEST_NAME - 1}}}")
 BY_USER = frozenset({"user", "granted"})
 
 
@@ -33,7 +41,7 @@ def agents_section(runs: Iterable[CommandRun]) -> str:
     for workspace, commands in sorted(found.items(), key=lambda item: (item[0] is None, item[0] or "")):
         lines = _lines(commands)
         if lines:
-            blocks.append("\n".join([f"### {words(workspace_name(workspace))}", "", *lines]))
+            blocks.append("\n".join([f"### {_heading(workspace)}", "", *lines]))
     if not blocks:
         return ""
     if len(blocks) == 1:
@@ -52,12 +60,20 @@ def _lines(commands: dict[str, set[str]]) -> list[str]:
     return lines
 
 
+def _heading(workspace: str | None) -> str:
+    """Return the name of a workspace, unless it may be a sentence."""
+    name = workspace_name(workspace)
+    return words(name) if workspace is None or _NAME.fullmatch(name) else "Another workspace"
+
+
 def _is_plain(command: str) -> bool:
     """Return whether a command is one line without prose, secrets and invisible characters.
 
-    An argument with a space in it may be a sentence.
+    An argument with a space in it may be a sentence, and so may many plain words.
     """
-    if len(command) > LONGEST or "\n" in command or visible(command) != command or "#" in command:
+    if len(command) > LONGEST or "\n" in command or visible(command) != command or set("#`$") & set(command):
+        return False
+    if _SENTENCE.search(command):
         return False
     each = command.split(" && ")
     arguments = [words_of(part) for part in each]

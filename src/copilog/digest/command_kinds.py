@@ -58,6 +58,9 @@ _READERS = _names(
     "bat cmp comm curl dir diff du fd file find get-childitem get-content get-item hexdump jq ls lsof pgrep ping ps "
     "pwd stat test-path tree type wget where which xxd"
 )
+_QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\\n""", re.DOTALL)
+_OTHER_END = re.compile(r"\|\||\A\s*!\s|(?<![>&])&\s*\Z|\|(?!\|)")  # `|| true`, `! test`, `serve &`, `test | tail`
+_SEQUENCE = re.compile(r"[;\n]")
 _SCRIPT = re.compile(r"[\w./\\~-]+\.\w{1,5}\Z|[\w.]+\Z")
 
 
@@ -98,11 +101,23 @@ def sort_of(command: str) -> Sort | None:
         first = program.partition(" ")[0].lower()
         if first in PREPARATIONS or first in FILTERS or first in _READERS:
             continue
-        if first in _INTERPRETERS:
+        if first in _INTERPRETERS and _kind_of_program(program) is None:
             script = _script_of(command, program)
             return Sort(program, script) if script is not None else None
         return Sort(program)
     return None
+
+
+def ends_as_program(command: str) -> bool:
+    """Return whether the exit code of a command is that of the program of its sort.
+
+    After `pytest | tail` and `pytest || true` it is not, nor after `pytest; echo $?`.
+    """
+    plain = _QUOTED.sub("q", command).strip()
+    if "pipefail" not in plain and _OTHER_END.search(plain):
+        return False
+    last = [part for part in _SEQUENCE.split(plain) if part.strip()][-1:]
+    return _SEQUENCE.search(plain) is None or sort_of(last[0]) == sort_of(plain)
 
 
 def words_of(command: str) -> list[str] | None:

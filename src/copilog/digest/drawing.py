@@ -70,6 +70,11 @@ def shown_path(path: str, folder: str | None) -> str:
     return path
 
 
+def is_outside(shown: str) -> bool:
+    """Return whether a path is not below the workspace folder, as that of a session's own plan."""
+    return shown.startswith(("/", "~")) or shown[1:3] == ":/" or "://" in shown
+
+
 def _plain_path(path: str) -> str:
     return (uri_to_path(path) or path) if "://" in path else path
 

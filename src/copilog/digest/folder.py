@@ -17,6 +17,7 @@ from copilog.atomic_files import atomic_file
 from copilog.digest.collecting import digest_of
 from copilog.digest.collection import Entry, by_workspace, entry_of, workspace_name
 from copilog.digest.conversation_page import conversation_page
+from copilog.digest.drawing import front_matter
 from copilog.digest.index_pages import files_page, home_page, topics_page
 from copilog.digest.marked_lines import NOTHING, Page, page_in, page_text
 from copilog.digest.workspace_page import workspace_page
@@ -47,6 +48,7 @@ class Written(NamedTuple):
     unchanged: int
     removed: list[str]
     edited: list[str]  # pages that were changed outside of the marked lines, and so were not written
+    kept: list[str]  # pages of conversations that are no longer there, on which a person wrote
     failed: list[tuple[str, str]]  # ids of conversations that could not be read, and why
 
 
@@ -79,6 +81,7 @@ class _Run:
         self._unchanged = 0
         self._removed: list[str] = []
         self._edited: list[str] = []
+        self._kept: list[str] = []
         self._failed: list[tuple[str, str]] = []
         self._pages: set[str] = set()
 
@@ -130,7 +133,7 @@ class _Run:
                 path.unlink()
                 self._removed.append(name)
             elif path.exists():
-                self._edited.append(name)
+                (self._edited if page is None else self._kept).append(name)
         self._state.workspaces = {
             folder: name for folder, name in self._state.workspaces.items() if (self._folder / name).exists()
         }
@@ -154,6 +157,7 @@ class _Run:
             self._unchanged,
             self._removed,
             self._edited,
+            self._kept,
             self._failed,
         )
 
@@ -189,7 +193,7 @@ class _Run:
             if not name:
                 moment = each.started_at or each.moment
                 day = f"{moment.date().isoformat()}-" if moment is not None else ""
-                name = self._free(f"{CONVERSATIONS}/{day}{stem_of(each.title)}.md", taken)
+                name = self._free(f"{CONVERSATIONS}/{day}{stem_of(each.title)}.md", taken, {"id": each.id})
                 taken.add(name)
             names[each.id] = name
         return names
@@ -198,13 +202,14 @@ class _Run:
         key = folder or ""
         if key not in self._state.workspaces:
             name = f"{WORKSPACES}/{stem_of(workspace_name(folder))}.md"
-            self._state.workspaces[key] = self._free(name, set(self._state.workspaces.values()))
+            facts = {"title": workspace_name(folder), "workspace": folder}
+            self._state.workspaces[key] = self._free(name, set(self._state.workspaces.values()), facts)
         return self._state.workspaces[key]
 
-    def _free(self, name: str, taken: set[str]) -> str:
-        """Return a name that no other page has, and no file that is not a page."""
+    def _free(self, name: str, taken: set[str], facts: dict[str, str | None]) -> str:
+        """Return a name that no other page has, and no file but a page of the same facts, which a person may own."""
         found, number = name, 1
-        while found in taken or ((self._folder / found).exists() and _page_at(self._folder / found) is None):
+        while found in taken or ((path := self._folder / found).exists() and not _has_facts(_page_at(path), facts)):
             number += 1
             found = numbered(name, number)
         return found
@@ -220,6 +225,14 @@ def _page_at(path: Path) -> Page | None:
         return page_in(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
         return None
+
+
+def _has_facts(page: Page | None, facts: dict[str, str | None]) -> bool:
+    """Return whether the front matter of a page has these facts."""
+    if page is None:
+        return False
+    head = page.body.partition("\n---\n")[0].split("\n")
+    return set(front_matter(facts).split("\n")[1:-1]) <= set(head)
 
 
 def _read(folder: Path) -> _State:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from copilog.digest.collection import Entry, by_workspace, newest_first, topics_of, workspace_name
-from copilog.digest.drawing import day_text, front_matter, shown_path
+from copilog.digest.drawing import day_text, front_matter, is_outside, shown_path
 from copilog.digest.safe_markdown import link, passage, words
 from copilog.digest.workspace_page import conversation_item, page_link
 from copilog.view.wording import counted
@@ -71,7 +71,7 @@ def files_page(entries: list[Entry]) -> Iterator[str]:
         if not changed:
             continue
         yield f"## {words(workspace_name(folder))}"
-        ranked = sorted(changed.items(), key=lambda item: (-len(item[1]), item[0]))
+        ranked = sorted(changed.items(), key=lambda item: (is_outside(item[0]), -len(item[1]), item[0]))
         yield "\n".join(
             f"- {span(path)}: {', '.join(page_link(entry, 'files-changed', up='') for entry in each)}"
             for path, each in ranked[:MOST_FILES]

@@ -10,7 +10,7 @@ from copilog.derive.call_paths import paths_in_arguments
 from copilog.derive.commands import Command
 from copilog.derive.outcomes import outcome_of
 from copilog.derive.tool_names import SHELLS, key_of
-from copilog.digest.command_kinds import Sort, sort_of
+from copilog.digest.command_kinds import Sort, ends_as_program, sort_of
 from copilog.digest.content import Attempt, Pitfall
 from copilog.digest.recorded_texts import number_of
 from copilog.model import Conversation, ToolCall
@@ -54,7 +54,7 @@ def _attempts(conversation: Conversation, commands: list[Command]) -> Iterator[_
 
 def _of_command(command: Command) -> _Ended | None:
     sort = sort_of(command.command)
-    if sort is None or command.exit_code is None:
+    if sort is None or command.exit_code is None or not ends_as_program(command.command):
         return None
     attempt = Attempt(command.command, True, number_of(command.turn), command.exit_code, command.directory)
     return _Ended(sort, attempt, command.exit_code != 0)

@@ -22,19 +22,21 @@ ask for. Each begins and ends with a line that contains {fence}.
 
 
 def source_prompt(digests: list[Digest]) -> str:
-    """Return the prompt for one page about these conversations."""
+    """Return the prompt for one page about these conversations.
+
+    Outside of the fences there is nothing recorded: names, paths and ids may be sentences, too.
+    """
     sources = list(_sources(digests))
-    digest = blake2b("\0".join(text for _, text in sources).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    digest = blake2b(
+        "\0".join(f"{name}\0{text}" for name, text in sources).encode("utf-8", "replace"), digest_size=8
+    ).hexdigest()
     fence = f"source-{digest}"
-    pieces = [TASK.format(fence=fence), f"About: {_about(digests)}"]
-    pieces += [f"<<<{fence} {name}>>>\n{text}\n<<<end {fence}>>>" for name, text in sources]
+    pieces = [TASK.format(fence=fence), f"About: {counted(len(digests), 'conversation')}"]
+    pieces += [
+        f"<<<{fence}, {number} of {len(sources)}>>>\n[{name}]\n{text}\n<<<end {fence}>>>"
+        for number, (name, text) in enumerate(sources, 1)
+    ]
     return "\n".join(f"{piece}\n" for piece in pieces)
-
-
-def _about(digests: list[Digest]) -> str:
-    folders = list(dict.fromkeys(digest.workspace for digest in digests if digest.workspace))
-    where = f" in {', '.join(visible_line(folder) for folder in folders)}" if folders else ""
-    return f"{counted(len(digests), 'conversation')}{where}"
 
 
 def _sources(digests: list[Digest]) -> Iterator[tuple[str, str]]:
@@ -43,12 +45,14 @@ def _sources(digests: list[Digest]) -> Iterator[tuple[str, str]]:
         title = visible_line(digest.title, 200)
         for passage in digest.passages:
             origin = passage.origin
-            name = f"{_name(digest, origin.number)}: {passage.section}, from {visible_line(origin.words)}"
-            yield name, visible(passage.text).strip()
-        yield f"{_name(digest)}: facts", "\n".join([f"title: {title}", *_facts(digest)])
+            name = _name(digest, origin.number)
+            yield name, f"{passage.section}, from {visible_line(origin.words)}:\n" + visible(passage.text).strip()
+        yield _name(digest), "\n".join(["facts:", f"title: {title}", *_facts(digest)])
 
 
 def _facts(digest: Digest) -> Iterator[str]:
+    if digest.workspace:
+        yield f"workspace: {visible_line(digest.workspace)}"
     yield f"time: {moment_text(digest.started_at or digest.updated_at) or 'not recorded'}"
     for asked in digest.prompts:
         if asked.text:

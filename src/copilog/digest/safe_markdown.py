@@ -16,8 +16,10 @@ from copilog.writers.markdown_text import fence, outside_spans
 
 LOWEST_HEADING = 6
 _SPECIAL = re.compile(r"([\\`*_\[\]#!{}])")
-_ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "|": "&#124;", "~": "&#126;", "%": "&#37;", "=": "&#61;"}
-_MARKUP = re.compile(r"<(?!https?://[A-Za-z0-9._~:/?#@&=+%-]{1,2000}>)|&(?=#?\w{1,40};)")
+_ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "|": "&#124;", "~": "&#126;", "%": "&#37;", "=": "&#61;",
+             "{": "&#123;"}  # fmt: skip
+# HTML, entities, lists of attributes such as {onclick=...} that some programs read, and Obsidian's comments.
+_MARKUP = re.compile(r"<(?!https?://[A-Za-z0-9._~:/?#@&=+%-]{1,2000}>)|&(?=#?\w{1,40};)|\{|%(?=%)|(?<=%)%")
 _PICTURE = re.compile(r"!(?=\[)")
 _LINK = re.compile(r"\](\((?!\s*https?://)|\[|:)")
 _LINE_START = re.compile(r"^(\s*)<", re.MULTILINE)

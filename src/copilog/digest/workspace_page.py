@@ -15,6 +15,7 @@ from copilog.digest.drawing import (
     command_item,
     day_text,
     front_matter,
+    is_outside,
     period_text,
     pitfall_item,
     reference_item,
@@ -91,12 +92,12 @@ def _memories(entries: list[Entry]) -> Iterator[str]:
 
 
 def _important_files(folder: str | None, pages: list[Entry]) -> Iterator[str]:
-    """Yield the files that most conversations changed."""
+    """Yield the files that most conversations changed, those of the workspace before others."""
     found: dict[str, list[Entry]] = defaultdict(list)
     for entry in pages:
         for work in entry.digest.files:
             found[shown_path(work.path, folder)].append(entry)
-    ranked = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+    ranked = sorted(found.items(), key=lambda item: (is_outside(item[0]), -len(item[1]), item[0]))
     if ranked:
         yield "## Important files"
         yield "\n".join(

@@ -72,11 +72,19 @@ class Hit(Item):
     superseded: str | None = None  # why its turn no longer counts
     field: str  # what matched: title, user, answer, thinking, arguments, result, path
     snippet: str  # with **marks** around what matched
+    document: str | None = None  # kind of the document that has the text: checkpoint, memory, plan
+    document_title: str | None = None  # or its path
 
     def line(self) -> str:
         turn = f"turn {self.number}" if self.number is not None else None
         at = facts_in(turn, f"message {self.message}", self.updated_at and self.updated_at[:10], self.superseded)
-        return f"{cut(self.title, 60)} ({self.id}; {at}) {self.field}: {cut(self.snippet, 160)}"
+        return f"{cut(self.title, 60)} ({self.id}; {at}) {self._place}: {cut(self.snippet, 160)}"
+
+    @property
+    def _place(self) -> str:
+        if self.document is None:
+            return self.field
+        return f"{self.document} {cut(self.document_title, 60)}" if self.document_title else self.document
 
 
 class SearchAnswer(Listing):

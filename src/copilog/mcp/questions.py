@@ -114,6 +114,8 @@ def _hit_of(match: Match) -> Hit:
         superseded=match.superseded,
         field=match.field,
         snippet=one_line(_marked(match.snippet, match.highlights), LONGEST_SNIPPET),
+        document=match.document,
+        document_title=one_line(match.document_title) if match.document_title else None,
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from copilog.derive.counting import branch_name, last_number, only_trace_of, only_traces
+from copilog.derive.documents import numbered_documents
 from copilog.errors import UsageError
 from copilog.model import Conversation, Turn, turn_number
 from copilog.view.wording import model_text
@@ -69,6 +70,7 @@ class Reader:
         self._last = last_number(conversation)
         self._messages = len(conversation.messages)
         self._pieces = pieces_of(conversation)
+        self._places = self._messages + sum(each.is_own for each in numbered_documents(conversation))
 
     def at_turn(self, number: int, tool_results: ToolResults = "short", *, thinking: bool = False) -> Cursor:
         """Return the index of the first piece of a turn, counted from 1."""
@@ -85,9 +87,9 @@ class Reader:
         self, message: int, budget: int, tool_results: ToolResults = "short", *, thinking: bool = False
     ) -> Cursor:
         """Return the index of a piece before a message, so that the window has the message and some text before it."""
-        if not 0 <= message <= self._messages:  # the position after the last message is that of the title
+        if not 0 <= message <= self._places:  # after the last message are the documents, and last the title
             raise UsageError(f"there is no message {message}: the conversation has {self._messages:,}, counted from 0")
-        if message == self._messages:
+        if message == self._places:
             return Cursor(0, 0, tool_results, thinking)
         start = self._piece_of(message)
         room = int(budget * BYTES_PER_TOKEN * BEFORE)
@@ -103,7 +105,7 @@ class Reader:
         numbers = [piece.message for piece in self._pieces]
         if message in numbers:
             return numbers.index(message)
-        return next((index for index, number in enumerate(numbers) if number >= message), 0)
+        return next((index for index, number in enumerate(numbers) if number >= message), max(len(numbers) - 1, 0))
 
     def window(self, cursor: Cursor, budget: int, focus: int | None = None) -> Window:
         """Return what fits a budget of tokens from a position on; results of the focused message are shortened less."""

@@ -166,6 +166,13 @@ class Archive:
         """Return the conversations of a selection, newest first."""
         return summary.list_summaries(self.connection, self.with_id(selection), limit, offset)
 
+    def collections(self) -> builtins.list[str]:
+        """Return the ids of the memories that belong to no conversation, which no list has."""
+        from copilog.store.rows import NO_CONVERSATION
+
+        rows = self.connection.execute("SELECT id FROM conversation WHERE is_empty = ? ORDER BY id", (NO_CONVERSATION,))
+        return [name for (name,) in rows.fetchall()]
+
     def with_id(self, selection: Selection) -> Selection:
         """Return the selection with the full id of the conversation that it names, if any."""
         if selection.conversation is None:

@@ -26,6 +26,7 @@ from mcp.types import CallToolResult
 
 from copilog.mcp.refreshing import Refresher
 from copilog.mcp.server import build_server
+from tests.made_up_documents import WORDS, documented_conversation
 from tests.mcp_answers import LOOKUP, Json, data_of, hostile, sample_archive, text_of
 from tests.stored import concluded_entry
 
@@ -474,3 +475,17 @@ def test_a_server_that_is_asked_to_end_ends_at_once_and_leaves_no_files(tmp_path
         assert process.wait(timeout=60) == 128 + number
 
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["plan", "memory", "research", "checkpoint", "reference"])
+def test_a_hit_in_a_document_names_it_and_can_be_read(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "archive.db"
+    made = documented_conversation()
+    with Archive(path, write=True) as stored:
+        stored.put(concluded_entry(made), "signature")
+        stored.index_pending()
+
+    [hit] = answer(path, "search", query=f"{WORDS[kind]} in:{kind}", limit=1)["hits"]
+
+    assert hit["document"] == kind
+    assert WORDS[kind] in text_answer(path, "read", id=made.id, around=hit["message"], budget=500)

@@ -70,13 +70,16 @@ class Hit(Item):
     message: int  # position, from 0
     role: str
     superseded: str | None = None  # why its turn no longer counts
+    document: str | None = None  # the kind of document that has the text: checkpoint, plan, memory, ...
+    document_title: str | None = None  # or its path
     field: str  # what matched: title, user, answer, thinking, arguments, result, path
     snippet: str  # with **marks** around what matched
 
     def line(self) -> str:
         turn = f"turn {self.number}" if self.number is not None else None
         at = facts_in(turn, f"message {self.message}", self.updated_at and self.updated_at[:10], self.superseded)
-        return f"{cut(self.title, 60)} ({self.id}; {at}) {self.field}: {cut(self.snippet, 160)}"
+        document = cut(" ".join(filter(None, (self.document, self.document_title))), 80)
+        return f"{cut(self.title, 60)} ({self.id}; {at}) {document or self.field}: {cut(self.snippet, 160)}"
 
 
 class SearchAnswer(Listing):

@@ -112,6 +112,8 @@ def _hit_of(match: Match) -> Hit:
         message=match.position,
         role=match.role,
         superseded=match.superseded,
+        document=match.document,
+        document_title=named(match.document_title),
         field=match.field,
         snippet=one_line(_marked(match.snippet, match.highlights), LONGEST_SNIPPET),
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from copilog.derive.counting import branch_name, last_number, only_trace_of, only_traces
+from copilog.derive.documents import numbered_documents
 from copilog.errors import UsageError
 from copilog.model import Conversation, Turn, turn_number
 from copilog.view.wording import model_text
@@ -68,6 +69,7 @@ class Reader:
         self._alone = only_traces(conversation)
         self._last = last_number(conversation)
         self._messages = len(conversation.messages)
+        self._title = self._messages + sum(document.is_own for document in numbered_documents(conversation))
         self._pieces = pieces_of(conversation)
 
     def at_turn(self, number: int, tool_results: ToolResults = "short", *, thinking: bool = False) -> Cursor:
@@ -85,9 +87,9 @@ class Reader:
         self, message: int, budget: int, tool_results: ToolResults = "short", *, thinking: bool = False
     ) -> Cursor:
         """Return the index of a piece before a message, so that the window has the message and some text before it."""
-        if not 0 <= message <= self._messages:  # the position after the last message is that of the title
+        if not 0 <= message <= self._title:
             raise UsageError(f"there is no message {message}: the conversation has {self._messages:,}, counted from 0")
-        if message == self._messages:
+        if message == self._title:
             return Cursor(0, 0, tool_results, thinking)
         start = self._piece_of(message)
         room = int(budget * BYTES_PER_TOKEN * BEFORE)
@@ -103,6 +105,8 @@ class Reader:
         numbers = [piece.message for piece in self._pieces]
         if message in numbers:
             return numbers.index(message)
+        if message >= self._messages:  # a document that is only in a list, at the end
+            return max(len(numbers) - 1, 0)
         return next((index for index, number in enumerate(numbers) if number >= message), 0)
 
     def window(self, cursor: Cursor, budget: int, focus: int | None = None) -> Window:

@@ -143,7 +143,8 @@ def search(
         also = _widened(connection, meant, conditions, found)
     found = _with_widened(connection, found, also)
     page = _page(found.rows, offset, limit, per_conversation)
-    matchers = matchers_for([*texts_in(meant.query.root), *(Text("words", form) for form in also.forms)])
+    texts = [text for text in texts_in(meant.query.root) if text.value not in also.silent]
+    matchers = matchers_for([*texts, *(Text("words", form) for form in also.forms)])
     return SearchResult(
         query=meant.query.text,
         reading=meant.reading,

@@ -27,6 +27,7 @@ from mcp.types import CallToolResult
 from copilog.mcp.refreshing import Refresher
 from copilog.mcp.server import build_server
 from tests.analysis.made_up_edits import Shelf, conversation_with
+from tests.made_up_documents import WORDS, documented_conversation
 from tests.mcp_answers import LOOKUP, Json, data_of, hostile, sample_archive, text_of
 from tests.stored import concluded_entry
 
@@ -477,7 +478,7 @@ def test_a_server_that_is_asked_to_end_ends_at_once_and_leaves_no_files(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_hit_in_a_document_names_it_and_can_be_read(tmp_path: Path) -> None:
+def test_a_long_plan_before_it_does_not_hide_a_memory(tmp_path: Path) -> None:
     conversation = conversation_with("one", [Text(text="Done.")], title="Tides")
     conversation.documents = [
         PlanDocument(text="Ask the harbour office.\n" * 200, path="plan.md"),
@@ -491,3 +492,17 @@ def test_a_hit_in_a_document_names_it_and_can_be_read(tmp_path: Path) -> None:
     assert (hit["document"], hit["document_title"]) == ("memory", "/memories/session/units.md")
     assert "The zephyr is metric." in text
     assert "there is no message" in refusal(archive, "read", id=hit["id"], around=hit["message"] + 5)
+
+
+@pytest.mark.parametrize("kind", ["plan", "memory", "research", "checkpoint", "reference"])
+def test_a_hit_in_a_document_names_it_and_can_be_read(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "archive.db"
+    made = documented_conversation()
+    with Archive(path, write=True) as stored:
+        stored.put(concluded_entry(made), "signature")
+        stored.index_pending()
+
+    [hit] = answer(path, "search", query=f"{WORDS[kind]} in:{kind}", limit=1)["hits"]
+
+    assert hit["document"] == kind
+    assert WORDS[kind] in text_answer(path, "read", id=made.id, around=hit["message"], budget=500)

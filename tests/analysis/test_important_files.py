@@ -37,3 +37,19 @@ def test_files_are_ranked_by_conversations_then_by_changes(tmp_path: Path) -> No
         ("/lens.py", 1, 1, 1, 0),
     ]
     shelf.close()
+
+
+def test_a_path_on_a_windows_drive_is_one_file_however_it_is_spelled(tmp_path: Path) -> None:
+    spellings = ("c:\\quay\\src\\lamp.py", "C:\\quay\\src\\lamp.py", "c:/quay/src/lamp.py")
+    made = [
+        conversation_with(str(number), called("view", path), called("create", path, file_text="x\n"))
+        for number, path in enumerate(spellings)
+    ]
+    shelf = Shelf(tmp_path).put(*made)
+
+    found = work(shelf.choose())
+
+    assert [(row.path, row.conversations) for row in found.important_files] == [("c:\\quay\\src\\lamp.py", 3)]
+    assert [(row.path, row.edits) for row in found.top_files] == [("c:\\quay\\src\\lamp.py", 3)]
+    assert found.files == 1
+    shelf.close()

@@ -32,3 +32,9 @@ def test_nothing_similar_is_told_by_the_exit_code() -> None:
     outcome = run("similar", "--sample", "xylophone")
 
     assert (outcome.code, outcome.out, outcome.err) == (1, "", "0 conversations\n")
+
+
+def test_last_is_the_last_active_conversation() -> None:
+    newest = run("list", "--sample", "-n", "1", "--json").json[0]["id"]
+
+    assert run("similar", "--sample", "last", "--json").json == run("similar", "--sample", newest, "--json").json

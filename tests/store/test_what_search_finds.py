@@ -40,6 +40,21 @@ def test_file_finds_a_file_that_a_cli_session_viewed(
     assert found(archive, "path:lamp") == [stored.id]
 
 
+@pytest.mark.parametrize("path", ["c:\\quay\\src\\lamp.py", "C:/quay/src/lamp.py"])
+def test_file_finds_a_path_with_either_slash(archive: Archive, tmp_path: Path, path: str) -> None:
+    stored, _ = read_log(tmp_path, Log().start().ask("why is it dark?").run("c1", "view", {"path": path}))
+    put_all(archive, entry_of(stored), entry_of(conversation("other", ("Why?", "See quay/src/lamp.py."))))
+
+    for query in (
+        "file:src/lamp.py",
+        r"file:src\lamp.py",
+        r"file:C:\quay\src\lamp.py",
+        "file:src/la*.py",
+        r"file:src\la*.py",
+    ):
+        assert found(archive, query) == [stored.id], query
+
+
 @pytest.mark.parametrize("query", ["anchorage", "result:anchorage", '"show me the anchorage"'])
 def test_a_suggested_follow_up_is_found(archive: Archive, query: str) -> None:
     made = conversation("1", ("Where can I moor?", "At the quay."))

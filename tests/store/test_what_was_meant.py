@@ -266,3 +266,11 @@ def test_filters_read_text_as_a_search_does_but_do_not_widen(talks: sqlite3.Conn
     assert Selected(talks, Selection(query="lamp slow lookup"), widens=True).found[0] == 1
     with closing(archive_of([about(1, "rm -rf build"), about(2, "rm it")])) as connection:
         assert Selected(connection, Selection(query="rm -rf")).found == [1]
+
+
+def test_words_that_say_nothing_are_not_highlighted_in_a_widened_search(talks: sqlite3.Connection) -> None:
+    hit = search(talks, "why is the lamp lookup slow").hits[0]
+
+    marked = {hit.snippet[start:end].lower() for start, end in hit.highlights}
+    assert marked
+    assert not marked & {"why", "is", "the"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from copilog.analysis.edits import COUNTED_EDITS
+from copilog.analysis.edits import COUNTED_EDITS, one_path
 from copilog.analysis.facts import CHOSEN_TURNS, DISTINCT, KNOWN_SUM, REAL_SUM, Amount, SqlTable
 from copilog.analysis.figures import CountRow, FileRow, LanguageRow, TouchedFileRow, WorkSection
 from copilog.analysis.references import references
@@ -64,7 +64,7 @@ IMPORTANT_FILES = SqlTable(
         ),
     },
     keys=("path",),
-    by=("f.path",),
+    by=(one_path("f.path"),),
     of=": {}",
     source=f"""
         temp.chosen AS k CROSS JOIN file_touch AS f ON f.conversation = k.conversation

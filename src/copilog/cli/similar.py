@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copilog.cli.archives import reads_archive, searched_archive
+from copilog.cli.archives import meant_in, reads_archive, searched_archive
 from copilog.cli.common import (
     COUNT,
     CsvCommand,
@@ -27,6 +27,7 @@ from copilog.diagnostics import Report
 if TYPE_CHECKING:
     from copilog.store.similar import Similar
 
+LAST = "last"
 FOUND, FOUND_NOTHING = 0, 1  # exit codes
 
 
@@ -36,10 +37,11 @@ FOUND, FOUND_NOTHING = 0, 1  # exit codes
     epilog="""\b
 Examples:
   copilog similar 115d7669
+  copilog similar last
   copilog similar the lookup reads the table for each request
   copilog similar 115d7669 --json""",
 )
-@click.argument("wanted", nargs=-1, required=True, metavar="ID|TEXT...")
+@click.argument("wanted", nargs=-1, required=True, metavar="ID|last|TEXT...")
 @click.option("-n", "--limit", metavar="N", type=COUNT, default=10, show_default=True, help="The most to print.")
 @csv_option("Print the list as CSV.")
 @json_option
@@ -54,7 +56,8 @@ def command(settings: Settings, /, wanted: tuple[str, ...], limit: int, as_csv: 
     if as_json and as_csv:
         raise click.UsageError("give either --json or --csv, not both")
     with searched_archive(settings, Report()) as archive:
-        found = archive.similar(" ".join(wanted), limit=limit)
+        text = " ".join(wanted)
+        found = archive.similar(meant_in(archive, text) if text == LAST else text, limit=limit)
     if as_json:
         print_json(found)
     elif as_csv:

@@ -70,21 +70,16 @@ class Hit(Item):
     message: int  # position, from 0
     role: str
     superseded: str | None = None  # why its turn no longer counts
+    document: str | None = None  # the kind of document that has the text: checkpoint, plan, memory, ...
+    document_title: str | None = None  # or its path
     field: str  # what matched: title, user, answer, thinking, arguments, result, path
     snippet: str  # with **marks** around what matched
-    document: str | None = None  # kind of the document that has the text: checkpoint, memory, plan
-    document_title: str | None = None  # or its path
 
     def line(self) -> str:
         turn = f"turn {self.number}" if self.number is not None else None
         at = facts_in(turn, f"message {self.message}", self.updated_at and self.updated_at[:10], self.superseded)
-        return f"{cut(self.title, 60)} ({self.id}; {at}) {self._place}: {cut(self.snippet, 160)}"
-
-    @property
-    def _place(self) -> str:
-        if self.document is None:
-            return self.field
-        return f"{self.document} {cut(self.document_title, 60)}" if self.document_title else self.document
+        document = cut(" ".join(filter(None, (self.document, self.document_title))), 80)
+        return f"{cut(self.title, 60)} ({self.id}; {at}) {document or self.field}: {cut(self.snippet, 160)}"
 
 
 class SearchAnswer(Listing):

@@ -115,7 +115,7 @@ def _hit_of(match: Match) -> Hit:
         field=match.field,
         snippet=one_line(_marked(match.snippet, match.highlights), LONGEST_SNIPPET),
         document=match.document,
-        document_title=one_line(match.document_title) if match.document_title else None,
+        document_title=named(match.document_title),
     )
 
 

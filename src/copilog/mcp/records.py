@@ -38,7 +38,7 @@ _WORK = """
     SELECT c.id, c.title, c.workspace, c.updated_at, e.path, json_group_array(DISTINCT e.turn),
            json_group_array(DISTINCT e.action), sum(e.added), sum(e.removed)
     FROM file_edits AS e JOIN conversations AS c ON c.id = e.conversation JOIN temp.chosen AS k ON k.id = c.id
-    WHERE (replace(e.path, '\\', '/') = ?1 OR replace(e.path, '\\', '/') LIKE ?2 ESCAPE '!')
+    WHERE (replace(e.path, '\\', '/') LIKE ?1 ESCAPE '!' OR replace(e.path, '\\', '/') LIKE ?2 ESCAPE '!')
       AND e.is_counted AND e.superseded IS NULL
     GROUP BY c.id, e.path ORDER BY c.updated_at DESC, c.id, e.path LIMIT ?3 OFFSET ?4
 """
@@ -103,9 +103,9 @@ def conversations_of_file(archive: Archive, selection: Selection, path: str, lim
     name = path.strip().replace("\\", "/").removeprefix("./")
     if not name.strip("/"):
         raise UsageError("name a file, such as lookup.py or src/app/lookup.py")
-    escaped = name.lstrip("/").replace("!", "!!").replace("%", "!%").replace("_", "!_")
+    escaped = name.replace("!", "!!").replace("%", "!%").replace("_", "!_")
     choose(archive, selection)
-    rows = archive.connection.execute(_WORK, (name, f"%/{escaped}", limit + 1, offset)).fetchall()
+    rows = archive.connection.execute(_WORK, (escaped, f"%/{escaped.lstrip('/')}", limit + 1, offset)).fetchall()
     none = f'No conversation changed it. Call search(query="file:{one_line(name, 100)}") for those that read it.'
     return FileAnswer(
         path=one_line(path, 500),

@@ -69,8 +69,8 @@ class Reader:
         self._alone = only_traces(conversation)
         self._last = last_number(conversation)
         self._messages = len(conversation.messages)
+        self._title = self._messages + sum(document.is_own for document in numbered_documents(conversation))
         self._pieces = pieces_of(conversation)
-        self._places = self._messages + sum(each.is_own for each in numbered_documents(conversation))
 
     def at_turn(self, number: int, tool_results: ToolResults = "short", *, thinking: bool = False) -> Cursor:
         """Return the index of the first piece of a turn, counted from 1."""
@@ -87,9 +87,9 @@ class Reader:
         self, message: int, budget: int, tool_results: ToolResults = "short", *, thinking: bool = False
     ) -> Cursor:
         """Return the index of a piece before a message, so that the window has the message and some text before it."""
-        if not 0 <= message <= self._places:  # after the last message are the documents, and last the title
+        if not 0 <= message <= self._title:
             raise UsageError(f"there is no message {message}: the conversation has {self._messages:,}, counted from 0")
-        if message == self._places:
+        if message == self._title:
             return Cursor(0, 0, tool_results, thinking)
         start = self._piece_of(message)
         room = int(budget * BYTES_PER_TOKEN * BEFORE)
@@ -105,7 +105,9 @@ class Reader:
         numbers = [piece.message for piece in self._pieces]
         if message in numbers:
             return numbers.index(message)
-        return next((index for index, number in enumerate(numbers) if number >= message), max(len(numbers) - 1, 0))
+        if message >= self._messages:  # a document that is only in a list, at the end
+            return max(len(numbers) - 1, 0)
+        return next((index for index, number in enumerate(numbers) if number >= message), 0)
 
     def window(self, cursor: Cursor, budget: int, focus: int | None = None) -> Window:
         """Return what fits a budget of tokens from a position on; results of the focused message are shortened less."""

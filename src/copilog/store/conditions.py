@@ -326,20 +326,32 @@ class Conditions:
         return Sql(f"({_TURN}) IN ({keys})", facts.parameters)
 
     def files(self, value: str) -> Sql:
-        """Return the turns that touched a file, or that name it."""
+        """Return the turns that touched a file, or that name it; both slashes separate folders."""
+        value = value.replace("\\", "/")
         if "*" in value:
             text = Text("regex", _pattern_of_path(value), column="paths")
         else:
             text = Text("substring", value, column="paths")
-        touched = _test(text, "path")
-        named = self.where_text(text, "m.rowid")
+        touched = _test(text, _slashed("path"))
+        match = self.match(text)
+        named = _test(text, _slashed("m.paths")) if match is None or not match.is_exact else Sql("1")
+        if match is not None and match is not NOTHING:
+            found = Sql("m.rowid IN (SELECT rowid FROM words WHERE words MATCH ?) AND ", (match.text,))
+            named = Sql(found.text + named.text, found.parameters + named.parameters)
+        if match is NOTHING:
+            named = Sql("0")
         # LIKE excludes most paths sooner than a regular expression.
+        like = _like(value).replace("*", "%").replace("/", "_")
         return Sql(
             f"SELECT conversation, turn FROM file_touch WHERE {touched.text}"
             " UNION ALL SELECT m.conversation, m.turn FROM message AS m"
             f" WHERE m.paths LIKE ? ESCAPE '\\' AND {named.text}",
-            (*touched.parameters, _like(value).replace("*", "%"), *named.parameters),
+            (*touched.parameters, like, *named.parameters),
         )
+
+
+def _slashed(column: str) -> str:
+    return f"replace({column}, '\\', '/')"
 
 
 def is_in_document(kind: str, row: str) -> Sql:

@@ -51,6 +51,12 @@ def has_superseded(connection: sqlite3.Connection) -> bool:
     return connection.execute(sql).fetchone() is not None
 
 
+def has_empty(connection: sqlite3.Connection) -> bool:
+    """Return whether any conversation in the archive is empty."""
+    sql = "SELECT EXISTS (SELECT 1 FROM conversation WHERE is_empty AND is_empty = 1)"
+    return bool(connection.execute(sql).fetchone()[0])
+
+
 class Found(NamedTuple):
     """Rows with their scores, best first, and the number of all matches."""
 
@@ -72,7 +78,7 @@ class Plan:
         # Conditions that the index cannot answer.
         self.rest: Sql | None = conditions.rest(root, "m.rowid" if self.match is None else _FOUND)
         self.leaves_out_superseded = has_superseded(conditions.connection) and not selects_superseded(root)
-        self.leaves_out_empty = not selects_empty(root)
+        self.leaves_out_empty = not selects_empty(root) and has_empty(conditions.connection)
         self.ahead: Plan | None = None
         if ahead is not None:
             self.ahead = Plan(ahead if _contains(ahead, root) else And((root, ahead)), conditions)
@@ -113,8 +119,9 @@ class Plan:
         for row, score, touched in rows:
             if row not in best or score > best[row][0]:
                 best[row] = score, touched
-        ordered = sorted(best.items(), key=lambda item: (item[1], item[0] >> MESSAGE_BITS, -item[0]), reverse=True)
-        return self.counted(connection, [(row, score) for row, (score, _) in ordered], is_exact)
+        keys = [(score, touched, row >> MESSAGE_BITS, -row) for row, (score, touched) in best.items()]
+        keys.sort(reverse=True)
+        return self.counted(connection, [(-row, score) for score, _, _, row in keys], is_exact)
 
     def rows_ahead(self, connection: sqlite3.Connection, best: float) -> list[tuple[int, float, str]]:
         """Return the rows that come first, with scores above the best of all others."""

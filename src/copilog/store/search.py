@@ -27,7 +27,7 @@ from copilog.store.schema import MESSAGE_BITS
 from copilog.store.selection import NAME_FIELDS, TOUCHED, Selection
 from copilog.store.snippets import Matcher, matchers_for, snippet_of
 from copilog.store.times import text_of
-from copilog.store.widening import NOT_WIDENED, Widened, widened
+from copilog.store.widening import FEW, NOT_WIDENED, Widened, widened
 
 BY_WEIGHT = tuple(sorted(WEIGHTS, key=lambda column: -WEIGHTS[column]))
 FIELD_NAMES = {"paths": "path"}
@@ -143,7 +143,8 @@ def search(
         also = _widened(connection, meant, conditions, found)
     found = _with_widened(connection, found, also)
     page = _page(found.rows, offset, limit, per_conversation)
-    matchers = matchers_for([*texts_in(meant.query.root), *(Text("words", form) for form in also.forms)])
+    texts = [text for text in texts_in(meant.query.root) if text.value not in also.silent]
+    matchers = matchers_for([*texts, *(Text("words", form) for form in also.forms)])
     return SearchResult(
         query=meant.query.text,
         reading=meant.reading,
@@ -215,9 +216,14 @@ def _with_regex(query: str | Query | Meant, regex: str | None) -> Meant:
 
 
 def _widened(connection: sqlite3.Connection, meant: Meant, conditions: Conditions, found: Found) -> Widened:
-    if not found.is_exact:
+    known: set[int] = set()
+    if not found.is_exact or not meant.may_widen:
         return NOT_WIDENED
-    return widened(connection, meant, conditions, {row >> MESSAGE_BITS for row, _ in found.rows})
+    for row, _ in found.rows:
+        known.add(row >> MESSAGE_BITS)
+        if len(known) == FEW:
+            return NOT_WIDENED
+    return widened(connection, meant, conditions, known)
 
 
 def _with_widened(connection: sqlite3.Connection, found: Found, also: Widened) -> Found:

@@ -130,7 +130,7 @@ def _one_line(text: str, start: int, end: int, spans: list[Span]) -> tuple[str, 
         if character.isspace():
             character = "" if is_gap else " "
             is_gap = True
-        elif unicodedata.category(character) in ("Cc", "Cf", "Cs"):
+        elif not character.isprintable() and unicodedata.category(character) in ("Cc", "Cf", "Cs"):
             character = ""
         else:
             is_gap = False

@@ -23,16 +23,18 @@ class Widened(NamedTuple):
     conversations: list[Ranked]
     words: list[Wanted]
     forms: list[str]  # of these words, as they occur
+    silent: frozenset[str]  # words of the query that weigh nothing
 
 
-NOT_WIDENED = Widened([], [], [])
+NOT_WIDENED = Widened([], [], [], frozenset())
 
 
 def widened(connection: sqlite3.Connection, meant: Meant, conditions: Conditions, known: set[int]) -> Widened:
     """Return the conversations that have some of the words, without those that are known to have all."""
     if not meant.may_widen or len(meant.query.loose) < 2 or len(known) >= FEW:
         return NOT_WIDENED
-    words = _words_of(meant)
+    silent = stop_words_in([text.value for text in meant.query.loose if text.kind == "words"])
+    words = _words_of(meant, silent)
     ranked = rank_conversations(connection, words)
     allowed, refused = _insisted(connection, meant, conditions)
     least = LEAST_SHARE * max((each.score for each in ranked), default=0.0)
@@ -45,14 +47,13 @@ def widened(connection: sqlite3.Connection, meant: Meant, conditions: Conditions
         and (allowed is None or each.conversation in allowed)
     ]
     forms = [form for word in words if word.text.isalpha() for form in forms_of(connection, word.text.lower())]
-    return Widened(found[:MOST_WIDENED], words, forms) if found else NOT_WIDENED
+    return Widened(found[:MOST_WIDENED], words, forms, silent) if found else NOT_WIDENED
 
 
-def _words_of(meant: Meant) -> list[Wanted]:
+def _words_of(meant: Meant, silent: frozenset[str]) -> list[Wanted]:
     """Return the words that count, with those that are insisted on."""
     also = [node for node in required_of(meant.query) if isinstance(node, Text) and node.kind != "regex"]
     texts = [*meant.query.loose, *also]
-    silent = stop_words_in([text.value for text in meant.query.loose if text.kind == "words"])
     return [Wanted(text.value, is_prefix=text.is_prefix) for text in texts if text.value not in silent]
 
 

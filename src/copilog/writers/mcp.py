@@ -50,7 +50,10 @@ MOST_REFERENCES = 5
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One piece. `text` is short or prose; `body` may be shortened: arguments, results, diffs, output."""
+    """One piece. `text` is short or prose; `body` may be shortened: arguments, results, diffs, output.
+
+    A document that no message shows has its number in place of a message's position.
+    """
 
     message: int
     turn: int | None
@@ -105,9 +108,8 @@ def _pieces_of(item: Any, view: View, roles: dict[int, str]) -> Iterator[Piece]:
                 yield Piece(item.last, item.turn, "Assistant", "note", "\n".join(lines))
         case "tail":
             last = max(len(view.conversation.messages) - 1, 0)
-            yield from (
-                Piece(last if number is None else number, None, "System", *scrap) for number, scrap in _tail(item)
-            )
+            for number, scrap in _tail(item):
+                yield Piece(last if number is None else number, None, "System", *scrap)
 
 
 def _message(shown: Shown, view: View, roles: dict[int, str]) -> Iterator[Piece]:
@@ -316,7 +318,7 @@ def _foot_lines(foot: TurnFoot) -> Iterator[str]:
 
 
 def _tail(tail: Tail) -> Iterator[tuple[int | None, Scrap]]:
-    """Yield texts that belong to the conversation and to no turn, a document with its number; they are at the end."""
+    """Yield texts that belong to the conversation and to no turn, documents with their numbers; they are at the end."""
     for edit in tail.edits:
         yield None, _edit(edit, "file on disk: ")
     for document in tail.documents:

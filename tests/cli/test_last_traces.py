@@ -146,6 +146,31 @@ def test_a_history_whose_prompts_are_all_known_is_empty(home: Home, tides: Path)
     assert histories("--live", "--long") == []
 
 
+@pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1)])
+def test_a_copied_history_is_no_conversation_of_its_own(home: Home, order: tuple[int, ...]) -> None:
+    typed = [LOST, TIDES, "continue", "Draw the harbour of Cuxhaven, please"]
+    copies = {1: typed, 2: typed[:3], 3: [*typed[1:], "And another one that is lost, too"]}
+    for number in order:
+        type_in(home.workspace(number, "/home/ana/tide-tables"), *copies[number])
+        rows = histories()
+    type_in(home.workspace(order[0], "/home/ana/tide-tables"), *copies[order[0]])  # written again
+
+    rows = histories()
+    found = [prompt for row in rows for prompt in prompts_of(row)]
+    assert sorted(found) == sorted({*typed, *copies[3]})
+    assert len(histories("--all")) == 3
+    home.add(home.workspace(1, "/home/ana/tide-tables"), session(ONE, *typed))
+    assert [prompt for row in histories() for prompt in prompts_of(row)] == ["And another one that is lost, too"]
+
+
+def test_histories_of_other_folders_keep_the_prompts_that_both_have(home: Home, tides: Path) -> None:
+    garden = home.workspace(2, "/home/ana/garden")
+    for folder in (tides, garden):
+        type_in(folder, LOST, "continue")
+
+    assert [prompts_of(row) for row in histories()] == [[LOST, "continue"]] * 2
+
+
 @pytest.mark.parametrize("live", [(), ("--live", "--long")], ids=["archive", "live"])
 def test_a_long_prompt_is_lost_though_another_begins_like_it(home: Home, tides: Path, live: tuple[str, ...]) -> None:
     pasted = "a line of the pasted log\n" * 2000

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.homes import Home, move_in, run, session
+from tests.cli.homes import Home, entry, move_in, run, session
 
 ONE = "11111111-aaaa"
 
@@ -404,3 +404,17 @@ def test_agents_that_vscode_remembers_are_known(home: Home, tides: Path) -> None
     agents = run("agents", "--json").json
     [pilot] = [agent for agent in agents["agents"] if agent["name"] == "pilot"]
     assert (pilot["is_defined"], pilot["path"]) == (True, lost)
+
+
+def test_a_session_with_a_draft_stays_when_only_the_index_names_it(home: Home, tides: Path) -> None:
+    typed = ({"kind": 1, "k": ["inputState"], "v": {"inputText": text}} for text in ("And draw the harbour", ""))
+    path = home.add_log(tides, ONE, [{"kind": 0, "v": session(ONE, TIDES)}, *typed])
+    home.index(tides, **{ONE: entry(ONE, "Tides")})
+    assert [row["turns"] for row in run("list", "--json").json] == [1]
+
+    path.unlink()
+
+    assert [row["turns"] for row in run("list", "--json").json] == [1]
+    shown = run("show", ONE).out
+    assert TIDES in shown
+    assert "And draw the harbour" in shown

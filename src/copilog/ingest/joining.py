@@ -107,7 +107,10 @@ class Joining:
         if entry.row.source in HISTORIES or not lacks_documents(self.connection, entry):
             return entry
         now = _conversation_of(entry)
-        keep_documents(now, members_of(self.connection, merged_id_of(self.connection, entry.id) or entry.id)[entry.id])
+        before = members_of(self.connection, merged_id_of(self.connection, entry.id) or entry.id)[entry.id]
+        if before.turns and not now.turns and not _paths_of([before]) <= _paths_of([now]):
+            return entry  # an index that names it: what is stored stays, and its files are not those that were read
+        keep_documents(now, before)
         conclude(now)
         return entry_of(now)
 

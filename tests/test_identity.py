@@ -328,6 +328,17 @@ def test_a_checkpoint_that_both_have_is_there_once() -> None:
     ]
 
 
+def test_turns_without_a_time_are_between_the_turns_that_each_trace_has_around_them() -> None:
+    short = trace(LOG, 1, 4, marks=("damaged",))
+    other = trace(LOG, 0, 4, 5, 6, folder=ELSEWHERE, marks=("damaged",))
+    for one in (short, other):
+        one.turns[1].timing.started_at = None
+
+    merged = merge([short, other, trace(FILE, 0, 1, 2, 3)])
+
+    assert requests(merged) == ["r0", "r1", "r4", "r2", "r3", "r5", "r6"]
+
+
 def test_a_failure_that_only_a_transcript_records_is_the_outcome_of_the_call() -> None:
     log, transcript = trace(LOG, 1), trace("transcripts", 1, marks=("transcript",))
     transcript.provenance = [Provenance(source="transcripts", path="/traces/s.jsonl")]

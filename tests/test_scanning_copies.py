@@ -39,8 +39,8 @@ def stored(archive: Archive) -> dict[str, Any]:
         told = msgspec.to_builtins(conversation)
         told.pop("provenance")
         told["relations"] = [one for one in told.get("relations", []) if one["kind"] != "prompts-in"]
-        for turn in told.get("turns", []):
-            turn.pop("traces", None)
+        for each in (*told.get("turns", []), *told.get("documents", [])):
+            each.pop("traces", None)
         found[name] = told
     return found
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.homes import Home, move_in, run, session
+from tests.cli.homes import Home, entry, move_in, run, session
 
 ONE = "11111111-aaaa"
 
@@ -144,6 +144,31 @@ def test_a_history_whose_prompts_are_all_known_is_empty(home: Home, tides: Path)
     [row] = histories("--all")
     assert (row["is_empty"], row["turns"]) == (True, 0)
     assert histories("--live", "--long") == []
+
+
+@pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1)])
+def test_a_copied_history_is_no_conversation_of_its_own(home: Home, order: tuple[int, ...]) -> None:
+    typed = [LOST, TIDES, "continue", "Draw the harbour of Cuxhaven, please"]
+    copies = {1: typed, 2: typed[:3], 3: [*typed[1:], "And another one that is lost, too"]}
+    for number in order:
+        type_in(home.workspace(number, "/home/ana/tide-tables"), *copies[number])
+        rows = histories()
+    type_in(home.workspace(order[0], "/home/ana/tide-tables"), *copies[order[0]])  # written again
+
+    rows = histories()
+    found = [prompt for row in rows for prompt in prompts_of(row)]
+    assert sorted(found) == sorted({*typed, *copies[3]})
+    assert len(histories("--all")) == 3
+    home.add(home.workspace(1, "/home/ana/tide-tables"), session(ONE, *typed))
+    assert [prompt for row in histories() for prompt in prompts_of(row)] == ["And another one that is lost, too"]
+
+
+def test_histories_of_other_folders_keep_the_prompts_that_both_have(home: Home, tides: Path) -> None:
+    garden = home.workspace(2, "/home/ana/garden")
+    for folder in (tides, garden):
+        type_in(folder, LOST, "continue")
+
+    assert [prompts_of(row) for row in histories()] == [[LOST, "continue"]] * 2
 
 
 @pytest.mark.parametrize("live", [(), ("--live", "--long")], ids=["archive", "live"])
@@ -379,3 +404,17 @@ def test_agents_that_vscode_remembers_are_known(home: Home, tides: Path) -> None
     agents = run("agents", "--json").json
     [pilot] = [agent for agent in agents["agents"] if agent["name"] == "pilot"]
     assert (pilot["is_defined"], pilot["path"]) == (True, lost)
+
+
+def test_a_session_with_a_draft_stays_when_only_the_index_names_it(home: Home, tides: Path) -> None:
+    typed = ({"kind": 1, "k": ["inputState"], "v": {"inputText": text}} for text in ("And draw the harbour", ""))
+    path = home.add_log(tides, ONE, [{"kind": 0, "v": session(ONE, TIDES)}, *typed])
+    home.index(tides, **{ONE: entry(ONE, "Tides")})
+    assert [row["turns"] for row in run("list", "--json").json] == [1]
+
+    path.unlink()
+
+    assert [row["turns"] for row in run("list", "--json").json] == [1]
+    shown = run("show", ONE).out
+    assert TIDES in shown
+    assert "And draw the harbour" in shown

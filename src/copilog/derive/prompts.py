@@ -6,7 +6,8 @@ becomes a conversation of prompts alone. Texts are compared by a key, so that no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -101,6 +102,61 @@ def _is_of_workspace(history: Conversation, owner: Owner) -> bool:
         return True
     storage = PurePath(history.provenance[0].path).parent if history.provenance else None
     return storage is not None and owner.path is not None and storage in PurePath(owner.path).parents
+
+
+def is_owner_of_copies(one: Conversation, other: Conversation) -> bool:
+    """Return whether a history, and not the other one, has the prompts of both if one is a copy: an order of all."""
+    return _rank_as_owner(one) < _rank_as_owner(other)
+
+
+def _rank_as_owner(history: Conversation) -> tuple[bool, str]:
+    return history.workspace is None, history.id
+
+
+def copied_prompts(history: Conversation, original: Conversation) -> dict[int, str]:
+    """Return the prompts of a history that the original has, if its content shows that it is a copy.
+
+    Each key has the id of the original, or of the conversation to which the original has linked the prompt. A copy may
+    be older, so that both have lost or gained prompts at the ends.
+    """
+    linked = linked_keys(original)
+    owners = {key: linked.get(key, original.id) for key in (*keys_by_turn(original).values(), *linked)}
+    if not _is_copy(history, original, owners.keys()):
+        sticky = {key for key, owner in linked_keys(history).items() if owner == original.id}
+        return {key: owner for key, owner in owners.items() if key in sticky}
+    return {key: owners[key] for key in (*keys_by_turn(history).values(), *linked_keys(history)) if key in owners}
+
+
+def _is_copy(history: Conversation, original: Conversation, has: Collection[int]) -> bool:
+    """Return whether two histories have the same prompts in the same order, enough of them to be no coincidence.
+
+    Two of these are enough: a distinctive prompt, each of them; all prompts of one of both; the same workspace.
+    """
+    folders = {one.workspace.folder if one.workspace is not None else None for one in (history, original)}
+    if history.source != original.source or len(folders - {None}) > 1:
+        return False
+    mine, theirs = _typed(history), _typed(original)
+    common = mine.keys() & theirs.keys()
+    if [key for key in mine if key in common] != [key for key in theirs if key in common]:
+        return False
+    if any(mine[key] != theirs[key] for key in common if mine[key] and theirs[key]):
+        return False  # typed at other times
+    shared = mine.keys() & has
+    if not shared:
+        return False
+    distinctive = sum(key & 1 for key in shared)
+    is_whole = len(shared) == len(mine) or theirs.keys() <= common
+    return distinctive + is_whole + (None not in folders) > 1
+
+
+def _typed(history: Conversation) -> dict[int, datetime | None]:
+    """Return the keys of the prompts in their order, each with its first time."""
+    keys = keys_by_turn(history)
+    found: dict[int, datetime | None] = {}
+    for turn in history.turns:
+        if turn.index in keys:
+            found.setdefault(keys[turn.index], turn.timing.started_at)
+    return found
 
 
 def with_former(history: Conversation, before: Conversation) -> Conversation:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
+from heapq import heappop, heappush
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from copilog.identity.traces import LOG, Late, Trace, own_name
@@ -16,7 +19,8 @@ def in_order(groups: list[Group], traces: dict[str, Trace]) -> list[Group]:
     """
     order: list[Group] = []
     index: dict[int, int] = {}
-    for sequence in _best_first(groups, traces):
+    sequences = _best_first(groups, traces)
+    for sequence in sequences:
         place = 0
         for position, group in enumerate(sequence):
             if id(group) not in index:
@@ -26,7 +30,56 @@ def in_order(groups: list[Group], traces: dict[str, Trace]) -> list[Group]:
                 index = {id(placed): at for at, placed in enumerate(order)} if place < len(order) - 1 else index
                 index[id(group)] = place
             place = index[id(group)] + 1
+    return _with_order_of(sequences, order)
+
+
+def _with_order_of(sequences: list[list[Group]], order: list[Group]) -> list[Group]:
+    """Return the turns with the order of each trace, of which an insertion in between may know too little.
+
+    A trace that contradicts better ones keeps the order of the turns about which they say nothing.
+    """
+    place = {id(group): at for at, group in enumerate(order)}
+    after: dict[int, list[Group]] = {}
+    for sequence in sequences:
+        for group, following in pairwise(sequence):
+            if place[id(group)] > place[id(following)]:
+                if _is_reached(group, following, after):
+                    continue
+                after.setdefault(id(group), []).append(following)
+                order = _sorted(order, after)
+                place = {id(each): at for at, each in enumerate(order)}
+            else:
+                after.setdefault(id(group), []).append(following)
     return order
+
+
+def _is_reached(group: Group, start: Group, after: dict[int, list[Group]]) -> bool:
+    """Return whether a turn follows another one, directly or not."""
+    waiting, seen = [start], {id(start)}
+    while waiting:
+        for following in after.get(id(waiting.pop()), ()):
+            if following is group:
+                return True
+            if id(following) not in seen:
+                seen.add(id(following))
+                waiting.append(following)
+    return False
+
+
+def _sorted(order: list[Group], after: dict[int, list[Group]]) -> list[Group]:
+    """Return the turns so that each is before those that follow it, else in the given order."""
+    place = {id(group): at for at, group in enumerate(order)}
+    missing = Counter(id(following) for group in order for following in after.get(id(group), ()))
+    ready = [at for at, group in enumerate(order) if not missing[id(group)]]
+    made: list[Group] = []
+    while ready:
+        group = order[heappop(ready)]
+        made.append(group)
+        for following in after.get(id(group), ()):
+            missing[id(following)] -= 1
+            if not missing[id(following)]:
+                heappush(ready, place[id(following)])
+    return made
 
 
 def _best_first(groups: list[Group], traces: dict[str, Trace]) -> list[list[Group]]:

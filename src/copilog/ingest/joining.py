@@ -13,7 +13,16 @@ from typing import NamedTuple
 
 from copilog import identity
 from copilog.derive import conclude
-from copilog.derive.prompts import HISTORIES, keys_by_turn, linked_keys, owners_of, with_former, without_linked
+from copilog.derive.prompts import (
+    HISTORIES,
+    copied_prompts,
+    is_owner_of_copies,
+    keys_by_turn,
+    linked_keys,
+    owners_of,
+    with_former,
+    without_linked,
+)
 from copilog.identity.earlier import keep_documents, was_emptied, with_earlier
 from copilog.ingest.archive_matches import NAMELESS, Comparison, Group, Regrouping
 from copilog.ingest.export_merge import fitting, merge_members, prints_of, with_doubts
@@ -44,7 +53,7 @@ from copilog.store.parts import (
     stored,
     without_doubts,
 )
-from copilog.store.prompts import histories, histories_near, owners_with
+from copilog.store.prompts import histories, histories_near, histories_with, owners_with
 from copilog.store.units import forget_reading, merged_by_part
 from copilog.store.writing import Outcome, absorb, lacks_documents, lacks_something_stored, replace_rows
 
@@ -98,7 +107,10 @@ class Joining:
         if entry.row.source in HISTORIES or not lacks_documents(self.connection, entry):
             return entry
         now = _conversation_of(entry)
-        keep_documents(now, members_of(self.connection, merged_id_of(self.connection, entry.id) or entry.id)[entry.id])
+        before = members_of(self.connection, merged_id_of(self.connection, entry.id) or entry.id)[entry.id]
+        if before.turns and not now.turns and not _paths_of([before]) <= _paths_of([now]):
+            return entry  # an index that names it: what is stored stays, and its files are not those that were read
+        keep_documents(now, before)
         conclude(now)
         return entry_of(now)
 
@@ -140,8 +152,16 @@ class Joining:
             for key, owner in (linked_keys(before) if before is not None else {}).items()
             if is_removed(self.connection, owner)
         }
-        keys = {*keys_by_turn(history).values(), *linked_keys(history)}
-        return removed | owners_of(history, owners_with(self.connection, keys))
+        linked = linked_keys(history)
+        keys = {*keys_by_turn(history).values(), *linked}
+        owners = removed | owners_of(history, owners_with(self.connection, keys))
+        copied: dict[int, str] = {}
+        near = histories_with(self.connection, keys, {*owners.values(), *linked.values()}, history.id)
+        for number in near:
+            original = stored_conversation(self.connection, number)
+            if original is not None and is_owner_of_copies(original, history):
+                copied = copied_prompts(history, original) | copied
+        return copied | owners
 
     def _with_stored_doubts(self, entry: Entry) -> Entry:
         """Return a conversation with its stored doubts: they stay until it is compared again."""
@@ -206,7 +226,7 @@ class Joining:
         """Remove prompts from histories if conversations that were stored since the last call contain them."""
         fresh = set(uncompared(self.connection))
         all_of_them = histories(self.connection)
-        near = histories_near(self.connection, fresh - all_of_them) if all_of_them - fresh else set()
+        near = histories_near(self.connection, fresh) if all_of_them - fresh else set()
         for number in sorted(all_of_them & (fresh | near)):
             history = stored_conversation(self.connection, number)
             assert history is not None

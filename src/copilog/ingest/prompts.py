@@ -5,10 +5,20 @@ In the archive, `joining` does the same with all stored conversations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from copilog.derive.prompts import HISTORIES, Owner, is_history, keys_by_turn, owners_of, queued_keys, without_linked
+from copilog.derive.prompts import (
+    HISTORIES,
+    Owner,
+    copied_prompts,
+    is_history,
+    is_owner_of_copies,
+    keys_by_turn,
+    owners_of,
+    queued_keys,
+    without_linked,
+)
 from copilog.diagnostics import Report
 from copilog.ingest.discovery import discover_in
 from copilog.model import Conversation, is_recorded
@@ -29,7 +39,7 @@ def link_within(conversations: Iterator[Conversation]) -> Iterator[Conversation]
         owners += _owners_in(conversation)
         yield conversation
     for history in held:
-        yield from _left_of(history, owners)
+        yield from _left_of(history, owners, held)
 
 
 def link_to_neighbours(conversations: Iterator[Conversation], read: Reader) -> Iterator[Conversation]:
@@ -51,8 +61,15 @@ def _can_be_linked(conversation: Conversation) -> bool:
     return is_history(conversation) and not is_recorded(conversation)
 
 
-def _left_of(history: Conversation, owners: list[Owner]) -> Iterator[Conversation]:
-    left = without_linked(history, owners_of(history, owners))
+def _left_of(
+    history: Conversation, owners: list[Owner], histories: Sequence[Conversation] = ()
+) -> Iterator[Conversation]:
+    """Yield what is left of a history without the prompts of conversations, and of the histories that it copies."""
+    found: dict[int, str] = {}
+    for original in histories:
+        if is_owner_of_copies(original, history):
+            found = copied_prompts(history, original) | found
+    left = without_linked(history, found | owners_of(history, owners))
     if left.turns:
         yield left
 

@@ -28,6 +28,14 @@ _LINKED = f"""
     SELECT c.id FROM relation JOIN conversation AS c ON c.rowid = relation.conversation
     WHERE relation.kind = '{RELATION}' AND relation.other_id = ? ORDER BY c.id
 """  # noqa: S608
+_SHARING = f"""
+    SELECT rowid FROM conversation WHERE source IN {HISTORIES} AND id != ?4 AND (
+        rowid IN (SELECT conversation FROM turn WHERE prompt IN (SELECT value FROM json_each(?1)))
+        OR rowid IN (
+            SELECT conversation FROM relation WHERE kind = ?2 AND other_id IN (SELECT value FROM json_each(?3))
+        ) OR id IN (SELECT value FROM json_each(?3))
+    ) ORDER BY id
+"""  # noqa: S608
 _OWNERS = " UNION ALL ".join(
     f"""
     SELECT t.prompt, c.id, c.workspace, trace.path FROM {table} AS t JOIN conversation AS c ON c.rowid = t.conversation
@@ -51,6 +59,14 @@ def histories_near(connection: sqlite3.Connection, fresh: Collection[int]) -> se
     return {number for (number,) in (*by_prompt, *by_link)}
 
 
+def histories_with(
+    connection: sqlite3.Connection, keys: Iterable[int], linked_to: Iterable[str], other_than: str
+) -> list[int]:
+    """Return the other histories that contain prompts with these keys, or link prompts to these conversations."""
+    found = connection.execute(_SHARING, (_as_json(keys), RELATION, _as_json(linked_to), other_than))
+    return [number for (number,) in found]
+
+
 def owners_with(connection: sqlite3.Connection, keys: Iterable[int]) -> Iterator[Owner]:
     """Yield the conversations that contain prompts with these keys."""
     return (Owner(*row) for row in connection.execute(_OWNERS, (_as_json(keys),)))
@@ -63,5 +79,5 @@ def histories_of(connection: sqlite3.Connection, conversation_id: str) -> list[R
     return [Relation(kind=RELATION_BACK, other_id=name, reason=reason) for name in found]
 
 
-def _as_json(numbers: Iterable[int]) -> str:
-    return msgspec.json.encode(list(numbers)).decode()
+def _as_json(values: Iterable[int | str]) -> str:
+    return msgspec.json.encode(list(values)).decode()

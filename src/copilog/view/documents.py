@@ -60,6 +60,8 @@ def _title(document: AnyDocument) -> str:
 
 
 def _facts(document: AnyDocument) -> Iterator[str]:
+    if document.title and document.path:
+        yield clean_line(document.path, 300)
     if isinstance(document, CheckpointDocument) and document.number is not None:
         yield f"number {document.number}"
     if isinstance(document, MemoryDocument) and (scope := scope_of(document)) is not None:

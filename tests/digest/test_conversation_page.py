@@ -19,6 +19,7 @@ from copilog.model import (
     Text,
     Thinking,
     TodoItem,
+    TodoList,
     TodosDocument,
     ToolResult,
 )
@@ -121,3 +122,23 @@ def test_every_link_to_a_turn_has_its_heading() -> None:
     linked = set(re.findall(r"\(#turn-(\d+)\)", page))
     assert linked == {"1", "2"}
     assert linked <= set(re.findall(r"^### Turn (\d+)$", page, re.MULTILINE))
+
+
+def test_the_last_state_of_each_to_do_list_is_told() -> None:
+    def todos(status: str, title: str = "Trim") -> list[TodoItem]:
+        return [TodoItem(id="1", title=title, status=status)]
+
+    conversation = conversation_with(
+        "tides", [TodoList(items=todos("not-started"))], [TodoList(items=todos("in-progress"))],
+        [TodoList(items=todos("completed"))],
+    )  # fmt: skip
+    conversation.documents = [TodosDocument(text="- [x] Trim", items=todos("completed"))]
+    [same] = digest_of(conversation).tasks
+    conversation.documents = [TodosDocument(text="- [ ] Light", items=todos("not-started", "Light"), path="session.db")]
+    both = digest_of(conversation).tasks
+
+    assert [task.status for task in same.tasks] == ["completed"]
+    assert [[(task.title, task.status) for task in listed.tasks] for listed in both] == [
+        [("Trim", "completed")],
+        [("Light", "not-started")],
+    ]

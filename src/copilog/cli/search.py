@@ -234,4 +234,5 @@ def _summary_line(result: SearchResult, offset: int) -> str:
     line = f"{total} in {place}"
     if offset or shown < result.total:
         line = f"hits {offset + 1:,}-{offset + shown:,} of {line} (--limit N and --offset {offset + shown} for more)"
-    return f"{line}; `copilog show ID --turn N` opens one"
+    other = " or `--document NAME`" if any(hit.document and hit.number is None for hit in result.hits) else ""
+    return f"{line}; `copilog show ID --turn N`{other} opens one"

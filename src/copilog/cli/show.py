@@ -36,13 +36,14 @@ from copilog.store.summary import Summary as Archived
 from copilog.summaries import find_by_id, fitting, last_changed_at, of_conversation, summarise
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.text import Text
 
     from copilog.derive.charges import Charge
     from copilog.store.archive import Archive
     from copilog.writers.terminal import TextOptions
 
+MOST_NAMED = 20  # documents of an error
 WIDEST = 120  # longer lines are hard to read
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 FILE_ENDINGS = (".json", ".jsonl", ".vscdb", ".db", ".zip")
@@ -67,6 +68,7 @@ def as_turns(ctx: click.Context, param: click.Parameter, value: str | None) -> t
 Examples:
   copilog show last
   copilog show 5f0c2a9e --turn 3-5 --full
+  copilog show 5f0c2a9e --document plan.md
   copilog show ~/Downloads/chat.json --thinking
   copilog show last --json | jq '.turns[].model.id'
   copilog show last --save-attachments pictures/""",
@@ -74,6 +76,9 @@ Examples:
 @click.argument("target", metavar="ID|PATH|last")
 @click.option(
     "-t", "--turn", "turns", metavar="N[-M]", callback=as_turns, help="Show only this turn, or this range of turns."
+)
+@click.option(
+    "--document", metavar="NAME", help="Show only documents with this in their kind, title or path: plan, checkpoint."
 )
 @click.option("-f", "--full", is_flag=True, help="Show arguments, results and diffs in full, and checkpoints.")
 @click.option("--thinking", is_flag=True, help="Show the model's thinking, as far as it was recorded.")
@@ -99,6 +104,7 @@ def command(
     /,
     target: str,
     turns: tuple[int, int] | None,
+    document: str | None,
     pager: bool,
     save_attachments: Path | None,
     as_json: bool,
@@ -116,6 +122,8 @@ def command(
         raise click.UsageError("ID is empty; `copilog list` shows the ids, and `last` is the newest conversation")
     if as_json and turns is not None:
         raise click.UsageError("--turn cannot be used with --json, which prints the whole conversation")
+    if document is not None and (as_json or turns is not None):
+        raise click.UsageError("--document cannot be used with --turn or --json")
     report = Report()
     kept: ArchivedFacts | None = None
     charges: tuple[Charge, ...] = ()
@@ -135,7 +143,7 @@ def command(
         from copilog.writers.terminal import TextOptions
 
         options = TextOptions(**chosen, markdown=settings.out.is_terminal, turns=turns, charges=charges)
-        _print(settings.out, conversation, options, kept, pager=pager)
+        _print(settings.out, _pieces(conversation, options, document), options, kept, pager=pager)
     if save_attachments is not None:
         _save(conversation if chosen["superseded"] else without_superseded(conversation), save_attachments)
     files = len(conversation.provenance)
@@ -153,16 +161,34 @@ def _charges(archive: Archive, conversation_id: str) -> tuple[Charge, ...]:
     return tuple(charges_of(archive.connection, conversation_id))
 
 
-def _print(
-    console: Console, conversation: Conversation, options: TextOptions, kept: ArchivedFacts | None, *, pager: bool
-) -> None:
-    from copilog.writers.terminal import render_conversation
+def _pieces(conversation: Conversation, options: TextOptions, document: str | None) -> Iterator[RenderableType]:
+    """Return what is to be printed: the conversation, or some of its documents."""
+    from copilog.view.documents import documents_named
+    from copilog.writers.terminal import render_conversation, render_documents
 
+    if document is None:
+        return render_conversation(conversation, options)
+    found = documents_named(conversation, document)
+    if not found:
+        titles = [printable(shown.title) for shown in documents_named(conversation, "")[:MOST_NAMED]]
+        there = f"it has {'; '.join(titles)}" if titles else "it has none"
+        raise UsageError(f"no document of the conversation has {printable(document)!r} in its name; {there}")
+    return render_documents(conversation, found)
+
+
+def _print(
+    console: Console,
+    pieces: Iterator[RenderableType],
+    options: TextOptions,
+    kept: ArchivedFacts | None,
+    *,
+    pager: bool,
+) -> None:
     def print_to_console() -> None:
         if kept is not None:
             for line in _annotations(kept.summary):
                 console.print(line, soft_wrap=True)
-        for piece in render_conversation(conversation, options):
+        for piece in pieces:
             if options.markdown:
                 console.print(piece, width=min(console.width, WIDEST), soft_wrap=False)
             else:

@@ -53,15 +53,21 @@ def passages_of(conversation: Conversation) -> list[Passage]:
 
 
 def task_lists_of(conversation: Conversation) -> list[TaskList]:
-    """Return the last state of the to-do list."""
-    lists = [
-        document for document, _ in documents_of(conversation) if isinstance(document, TodosDocument) and document.items
+    """Return the last state of the to-do list; of two lists without a common task, the last state of each."""
+    states = [
+        (document, message)
+        for document, message in documents_of(conversation)
+        if isinstance(document, TodosDocument) and document.items
     ]
-    if not lists:
-        return []
-    last = lists[-1]
-    tasks = [Task(item.title, item.status) for item in last.items]
-    return [TaskList(tasks, _origin(last))]
+    in_messages = [each for each in states if each[1] is not None]
+    beside = [document for document, message in states if message is None]
+    last = [max(in_messages, key=lambda each: each[1] or 0)[0]] if in_messages else []
+    known = {item.title for document in last for item in document.items}
+    if beside and known.isdisjoint(item.title for item in beside[-1].items):
+        last.append(beside[-1])
+    return [
+        TaskList([Task(item.title, item.status) for item in document.items], _origin(document)) for document in last
+    ]
 
 
 def number_of(turn: int | None) -> int | None:

@@ -32,6 +32,17 @@ def shown_documents(conversation: Conversation) -> list[ShownDocument]:
     ]
 
 
+def documents_named(conversation: Conversation, name: str) -> list[ShownDocument]:
+    """Return the documents with a text that have this in their kind, title or path, also those that a message shows."""
+    wanted = name.strip().casefold()
+    found = []
+    for document, number, _ in numbered_documents(conversation):
+        names = (document.kind, _title(document), document.path or "", document.title or "")
+        if document.text and any(wanted in each.casefold() for each in names):
+            found.append(ShownDocument(_title(document), document.text, number))
+    return found
+
+
 def is_without_text(document: AnyDocument) -> bool:
     return isinstance(document, ArtifactDocument | ResearchDocument) and not document.text
 

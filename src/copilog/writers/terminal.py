@@ -12,7 +12,7 @@ from rich.text import Text
 from copilog.derive import is_counted, without_superseded
 from copilog.model import Conversation, title_of, turn_number
 from copilog.view import View
-from copilog.view.blocks import MOST_OFFERED, Shown, Tail, TurnFoot, TurnHead
+from copilog.view.blocks import MOST_OFFERED, Shown, ShownDocument, Tail, TurnFoot, TurnHead
 from copilog.view.conversation_info import content_text, distinct, model_names, spent_text, usages_of
 from copilog.view.terminal_text import clean, clean_line
 from copilog.view.wording import (
@@ -48,6 +48,14 @@ def render_conversation(conversation: Conversation, options: TextOptions) -> Ite
         yield Text(f"{superseded_text(wanted)}; --superseded shows {'it' if len(wanted) == 1 else 'them'}", "dim")
     view = View(conversation)
     yield from _Writer(view, options).items(view.items())
+
+
+def render_documents(conversation: Conversation, documents: list[ShownDocument]) -> Iterator[RenderableType]:
+    """Yield documents of a conversation, each below its title."""
+    yield Text(clean_line(title_of(conversation)), "bold")
+    for document in documents:
+        yield from (Text(), Text(document.title, "bold"))
+        yield from stacked([Piece(Text(clean(document.text).strip()), 1, is_prose=True)])
 
 
 # --- the head -----------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import chain
 
 from copilog.analysis.defined_usage import SKILLS, Defined
 from copilog.analysis.facts import DISTINCT, Amount, SqlTable
@@ -31,13 +32,12 @@ SKILL_TURNS = SqlTable(
     fold=str.casefold,
     source="temp.chosen_turn AS c JOIN skill AS s ON s.conversation = c.conversation AND s.turn = c.turn",
 )
-# There are very many skills that were only offered.
-COLUMNS = (
-    "s.file",
-    "CASE WHEN s.is_loaded THEN s.conversation END",
-    "CASE WHEN s.is_loaded THEN s.evidence END",
-    "CASE WHEN s.is_loaded THEN c.at END",
-)
+LOADED = ("s.file", "s.conversation", "s.evidence", "c.at")
+# Very many skills were only offered, and a query that groups them by less is several times faster.
+ONLY_OFFERED = f"""
+    SELECT s.name, s.file, NULL, NULL, NULL, count(*), 0
+    FROM {SKILL_TURNS.source} AND NOT s.is_loaded GROUP BY 1, 2
+"""  # noqa: S608 - names of our own
 
 
 def skills(chosen: Chosen, defined: Sequence[Definition] | None = None, *, limit: int | None = 50) -> SkillsSection:
@@ -102,7 +102,9 @@ class _Tally:
 def _tallies(chosen: Chosen) -> dict[str, _Tally]:
     spellings = Spellings()
     tallies: defaultdict[str, _Tally] = defaultdict(_Tally)
-    for name, file, conversation, evidence, at, offered, loaded, _ in SKILL_TURNS.grouped(chosen, "s.name", *COLUMNS):
+    used = SKILL_TURNS.grouped(chosen, "s.name", *LOADED, source=f"{SKILL_TURNS.source} AND s.is_loaded")
+    rows = chain(chosen.connection.execute(ONLY_OFFERED), (row[:-1] for row in used))
+    for name, file, conversation, evidence, at, offered, loaded in rows:
         key = spellings.key(name, max(offered, loaded))
         tallies[key].add(file, conversation, evidence, at, offered, loaded)
     return {spellings.shown(key): tally for key, tally in tallies.items()}

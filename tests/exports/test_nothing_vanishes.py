@@ -20,7 +20,7 @@ from copilog.chat_json.sessions import is_own
 from copilog.derive import superseded_indexes
 from copilog.exports.details import OF_VSCODE, OWN, accounted_by, kind_of
 from copilog.exports.writing import NothingToWrite
-from copilog.model import Conversation, MemoryDocument, Part, PlanDocument, Title, ToolResult, parts_of
+from copilog.model import Conversation, MemoryDocument, Part, PlanDocument, Terminal, Title, ToolResult, parts_of
 from tests.exports.carried import FILE, FORMATS, Case, cases, is_quiet, measured, text_of, written
 from tests.exports.conversations import (
     a_conversation,
@@ -163,6 +163,19 @@ def test_a_result_that_is_written_as_it_was_shown_is_listed(name: str, tmp_path:
     whole.source = "cli-events"
     listed = left_out_of(exported([whole], name, tmp_path / "out"))
     assert listed["results of sub-agents as the model received them"] == 1
+
+
+@pytest.mark.parametrize("name", ["chat", "vscode"])
+def test_an_output_that_the_user_saw_is_listed_if_the_model_got_another_one(name: str, tmp_path: Path) -> None:
+    whole = a_conversation()
+    whole.source = "cli-events"
+    whole.messages[2].parts.append(Terminal(call_id="call-1", command="wc -l tides.csv", output="12 lines"))
+    result = whole.messages[3].parts[0]
+    assert isinstance(result, ToolResult)
+    result.display = "12 lines"
+    assert "results as the user saw them" not in left_out_of(exported([whole], name, tmp_path / "same"))
+    result.display = "12 lines, and all that was before them"
+    assert left_out_of(exported([whole], name, tmp_path / "more"))["results as the user saw them"] == 1
 
 
 def test_the_title_of_a_chat_is_listed_once(tmp_path: Path) -> None:

@@ -319,12 +319,18 @@ def _data(called: Called) -> Json | None:
     return None
 
 
-def is_result_unshown(called: Called) -> bool:
-    """Return whether a result of a sub-agent's call is written as it was shown, and not as the model received it."""
-    result = called.result
-    if called.run_id is None or result is None or not result.display:
-        return False
-    return result.text.strip() not in result.display
+def unwritten_of(called: Called) -> str:
+    """Return which form of a result is not written, in words: as the model received it, or as the user saw it."""
+    call, beside, result = called.call, called.beside, called.result
+    if result is None or not result.display:
+        return ""
+    if call.subagent is not None or isinstance(beside, TodoList | Terminal):  # written in place of what was shown
+        output = beside.output if isinstance(beside, Terminal) else None
+        is_written = any(result.display.strip() in text for text in (result.text, output or ""))
+        return "" if is_written else "results as the user saw them"
+    if called.run_id is not None and result.text.strip() not in result.display:
+        return "results of sub-agents as the model received them"
+    return ""
 
 
 def _details(call: ToolCall, result: ToolResult | None, is_error: bool) -> Json:

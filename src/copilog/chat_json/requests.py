@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from copilog.chat_json.calls import KIND, Called, call_json, is_result_unshown, own_call_json, shown_id
+from copilog.chat_json.calls import KIND, Called, call_json, own_call_json, shown_id, unwritten_of
 from copilog.chat_json.fences import Placed, with_fences
 from copilog.chat_json.parts import own_part_json, part_json
 from copilog.chat_json.prompts import message_json, variables_json
@@ -154,7 +154,8 @@ class _Response:
             called = Called(part, self._beside.get(part.id), self._results.get(part.id), run_id, is_recorded)
             self.called.append(called)
             if not self.is_own:
-                self._left_out["results of sub-agents as the model received them"] += is_result_unshown(called)
+                if unwritten := unwritten_of(called):
+                    self._left_out[unwritten] += 1
                 yield call_json(called)
             elif part.position is not None or part.native is None:
                 yield own_call_json(called) if part.native is not None else call_json(called)

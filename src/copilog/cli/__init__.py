@@ -51,6 +51,7 @@ GROUPS = {
         "mcp": ("copilog.cli.mcp", "Let coding agents search and read the archive (Model Context Protocol)."),
     },
     "Repair": {
+        "recover": ("copilog.cli.recover", "List conversations that VS Code or Copilot CLI do not show, and why."),
         "doctor": ("copilog.cli.doctor", "Show which folders copilog searches, what it found, and what is wrong."),
         "problems": ("copilog.cli.problems", "List the records and files that could not be read, and why."),
         "inspect": ("copilog.cli.inspecting", "Report what was read of each file, and what was not."),

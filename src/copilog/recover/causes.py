@@ -21,7 +21,7 @@ AS_CHAT = "`copilog show ID` reads it, and `copilog export ID --format chat` mak
 CAUSES: dict[str, Cause] = {
     "refused": Cause(
         "VS Code refuses the file, and shows an empty chat",
-        "`copilog inspect FILE` lists all that is wrong with it; " + AS_CHAT,
+        "`copilog repair ID` shows the smallest change by which VS Code loads it, and --apply makes it",
     ),
     "workspace-gone": Cause("the folder of the workspace does not exist", AS_SESSION),
     "workspace-replaced": Cause("VS Code uses another storage for the folder of the workspace", AS_SESSION),

@@ -29,7 +29,6 @@ SAVED = (
 )  # fmt: skip
 TRANSFERS, NO_WORKSPACE = "transferredChatSessions", "no-workspace"
 NOT_LOST = frozenset({"external", "helpers-only", "empty"})  # marks of conversations that nobody misses
-IN_BROWSER = "code-server"  # its index is in the browser
 
 Read = Callable[[Found], Iterable[Conversation]]
 
@@ -114,7 +113,7 @@ class Losses:
 
     def _of(self, found: Found) -> list[Loss]:
         traces = found.traces() if not found.is_index_entry else ()
-        copies = [self._judged(each) for each in _read_by_vscode(traces)]
+        copies = [self._judged(each) for each in read_by_vscode(traces)]
         for copy in copies:
             self._note_prompts(copy.examined.state)
         if copies and all(copy.is_empty for copy in copies):
@@ -158,8 +157,7 @@ class Losses:
         unreachable = self._unreachable[storage]
         if unreachable is not None:
             reasons.append(Reason(unreachable.cause, unreachable.reason, str(storage / "workspace.json")))
-        if folder.application != IN_BROWSER:
-            reasons += self._why_not_listed(found, storage, examined)
+        reasons += self._why_not_listed(found, storage, examined)
         reasons.sort(key=lambda reason: ORDER[reason.cause])
         return Copy(examined, reasons, unreachable.folder if unreachable is not None else None)
 
@@ -167,6 +165,8 @@ class Losses:
         """Return why the index does not list a session; the sessions of empty windows are in the global one."""
         folder = storage.parent.parent / "globalStorage" if storage.name == NO_WORKSPACE else storage
         index = self._index_of(folder)
+        if index.state == "no-store" and not (storage.parent.parent / "globalStorage" / STORE).exists():
+            return []  # a VS Code in a browser, which has no stores on disk
         why = index.why_not_listed(found.native_id or "", _changed_ms(examined.state))
         if why is None:
             return []
@@ -243,7 +243,7 @@ class Losses:
         return [msgspec.structs.replace(loss, likely_folder=likely.get(loss.workspace or "")) for loss in losses]
 
 
-def _read_by_vscode(traces: Iterable[Found]) -> list[Found]:
+def read_by_vscode(traces: Iterable[Found]) -> list[Found]:
     """Return the session files that VS Code reads: a log, and not the older file of the same name beside it."""
     sessions = [trace for trace in traces if trace.source in SESSIONS]
     logs = {trace.path.parent for trace in sessions if trace.source == LOG}

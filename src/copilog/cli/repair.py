@@ -13,9 +13,11 @@ from copilog.diagnostics import Report
 from copilog.errors import UsageError
 
 if TYPE_CHECKING:
+    from copilog.recover.index_repair import IndexPlan
     from copilog.recover.journal import Entry
     from copilog.recover.repairing import Plan
 
+STORE = "state.vscdb"
 WIDTH = 160  # characters of a line that are printed
 
 
@@ -26,6 +28,7 @@ Examples:
   copilog repair 5f0c2a9e
   copilog repair 5f0c2a9e --apply
   copilog repair ~/backup/chatSessions/5f0c2a9e-6f0b-4c39-9d0a-2d2f6f6f3c11.jsonl
+  copilog repair ~/.config/Code/User/workspaceStorage/0c7e5f1a9b3d4c5e8f7a6b5c4d3e2f10/state.vscdb
   copilog repair --all
   copilog repair 5f0c2a9e --undo""",
 )
@@ -46,33 +49,42 @@ def command(
     roots: tuple[Path, ...],
     sample: bool,
 ) -> int:
-    """Repair session files that VS Code refuses, with the smallest change.
+    """Repair session files that VS Code refuses, and its index, with the smallest change.
 
-    Broken lines are dropped or mended, and every other line stays as it is. Without --apply, nothing is written: the
-    lines that would change are printed. With it, each file is replaced at once, after a copy of it is stored in
-    copilog's data folder; --undo puts it back to the byte. While VS Code runs, nothing is written.
+    Broken lines are dropped or mended, and every other line stays as it is. Of a `state.vscdb`, the index is completed
+    from the session files beside it, and nothing else is touched. Without --apply, nothing is written: what would
+    change is printed. With it, a copy of what is replaced is stored in copilog's data folder first; --undo puts it back
+    to the byte. While VS Code runs, nothing is written.
     """
     settings = settings.with_reading(roots, sample)
+    stores = [Path(target) for target in targets if Path(target).name == STORE and Path(target).is_file()]
+    targets = tuple(target for target in targets if Path(target) not in stores)
     if applies + undoes > 1 or (is_all and (applies or undoes)):
         raise click.UsageError("--all only shows what would change; --apply and --undo cannot be combined")
     if undoes:
-        return _undo(targets)
-    if bool(targets) == is_all:
+        return _undo((*targets, *map(str, stores)))
+    if bool(targets or stores) == is_all:
         raise click.UsageError("name files or ids of sessions, or give --all")
-    plans = list(_plans(settings, targets))
+    plans = list(_plans(settings, targets)) if targets or is_all else []
+    indexes = [_index_plan(store) for store in stores]
     from copilog.recover import journal
 
     applied = [journal.apply(plan) for plan in plans] if applies else []
+    applied += [journal.apply_index(plan) for plan in indexes] if applies else []
     if as_json:
         from copilog.cli.json_output import print_json
 
-        print_json({"repairs": [_as_data(plan, applies) for plan in plans]})
+        repairs = [_as_data(plan, applies) for plan in plans]
+        print_json({"repairs": repairs, "indexes": [_index_as_data(plan, applies) for plan in indexes]})
     else:
         for plan in plans:
             _print(settings, plan)
-    number = f"{len(plans):,} {plural(len(plans), 'file')}"
-    done = f"repaired {number}; `copilog repair --undo` puts it back" if applied else f"{number} to repair"
-    click.echo(done if applied or not plans else f"{done}; --apply writes what is shown", err=True)
+        for index in indexes:
+            _print_index(settings, index)
+    files = len(plans) + len(indexes)
+    number = f"{files:,} {plural(files, 'file')}"
+    done = f"repaired {number}; `copilog repair --undo` puts back what was there" if applied else f"{number} to repair"
+    click.echo(done if applied or not files else f"{done}; --apply writes what is shown", err=True)
     return 0
 
 
@@ -115,21 +127,41 @@ def _refused(settings: Settings, beginning: str | None) -> list[Path]:
     return [path for path in paths if examine(path).refusals]
 
 
+def _index_plan(store: Path) -> IndexPlan:
+    from copilog.ingest import read
+    from copilog.ingest.discovery import discover_in
+    from copilog.recover.index_repair import plan_index
+    from copilog.sources.roots import folder_around
+
+    store = store.resolve()
+    folder = folder_around(store)
+    if folder is None or folder.path != store.parent:
+        raise UsageError(f"{store}: is not in a storage folder of VS Code")
+    return plan_index(store, discover_in([folder], Report()), read)
+
+
 def _undo(targets: tuple[str, ...]) -> int:
     from copilog.recover import journal
 
     chosen = [entry for entry in journal.entries() if not targets or any(_is_meant(entry, each) for each in targets)]
     if not chosen:
         raise UsageError("there is no repair to undo")
-    for entry in chosen:
-        restored = journal.undo(entry)
-        click.echo(f"{printable(entry.path)}: {'as before' if restored else 'was not changed'}", err=True)
+    failed: list[UsageError] = []
+    for entry in chosen:  # the newest first; one that cannot be undone keeps none of the others
+        try:
+            restored = journal.undo(entry)
+        except UsageError as error:
+            failed.append(error)
+        else:
+            click.echo(f"{printable(entry.path)}: {'as before' if restored else 'was not changed'}", err=True)
+    if failed:
+        raise UsageError("; ".join(map(str, failed)))
     return 0
 
 
 def _is_meant(entry: Entry, target: str) -> bool:
     path = Path(entry.path)
-    return path == Path(target).resolve() or path.stem.startswith(target.rpartition(":")[2])
+    return path == Path(target).resolve() or (entry.row is None and path.stem.startswith(target.rpartition(":")[2]))
 
 
 # --- what would change ------------------------------------------------------------------------------------------------
@@ -158,3 +190,23 @@ def _print(settings: Settings, plan: Plan) -> None:
             for line in (text or "").split("\n") if text is not None else ():
                 echo(f"    {mark} {one_line(line, WIDTH)}", color)
     echo(f"  VS Code then shows {plan.turns:,} {plural(plan.turns, 'turn')}")
+
+
+def _index_as_data(plan: IndexPlan, is_applied: bool) -> dict[str, Any]:
+    return {
+        "path": str(plan.path),
+        "is_applied": is_applied,
+        "discarded": plan.why,
+        "changes": plan.changes,
+        "listed": plan.listed,
+    }
+
+
+def _print_index(settings: Settings, plan: IndexPlan) -> None:
+    click.echo(click.style(printable(str(plan.path)), bold=True), color=settings.in_color())
+    if plan.why is not None:
+        click.echo(f"  VS Code does not use its index: {one_line(plan.why)}")
+    for change in plan.changes:
+        title = (change.after or {}).get("title", "")
+        click.echo(f"  {one_line(change.session_id)}: {change.action}: {one_line(change.why)}  {one_line(title, 80)}")
+    click.echo(f"  VS Code then lists {plan.listed:,} {plural(plan.listed, 'session')}")

@@ -16,6 +16,7 @@ class Cause(NamedTuple):
 
 
 AS_SESSION = "`copilog export ID --format vscode` writes the session and its index entry for another workspace"
+COMPLETED = "`copilog repair FILE`, with the state.vscdb that is named, shows the completed index; --apply writes it"
 AS_CHAT = "`copilog show ID` reads it, and `copilog export ID --format chat` makes a chat that VS Code imports"
 
 CAUSES: dict[str, Cause] = {
@@ -27,14 +28,14 @@ CAUSES: dict[str, Cause] = {
     "workspace-replaced": Cause("VS Code uses another storage for the folder of the workspace", AS_SESSION),
     "index-discarded": Cause(
         "VS Code discards the index of the workspace, and lists none of its sessions",
-        AS_SESSION + "; docs/vscode.md says how to put entries into an index",
+        COMPLETED,
     ),
     "index-unreadable": Cause("VS Code cannot read the store that has the index", AS_SESSION),
     "not-in-index": Cause(
         "the file is there, and the index does not list it",
-        AS_SESSION + "; docs/vscode.md says how to put the entry into the index",
+        COMPLETED,
     ),
-    "hidden-entry": Cause("the index has an entry that VS Code does not list", AS_SESSION),
+    "hidden-entry": Cause("the index has an entry that VS Code does not list", COMPLETED),
     "left-in-transfer": Cause("it was on its way to another workspace, which never took it", AS_SESSION),
     "older-file": Cause("the log has fewer turns than the older file beside it, which VS Code ignores", AS_CHAT),
     "cli-refused": Cause("Copilot CLI refuses to resume the session", AS_CHAT),

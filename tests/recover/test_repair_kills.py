@@ -42,13 +42,17 @@ def test_a_killed_repair_leaves_the_old_file_or_the_new_one(
     path.parent.mkdir()
     path.write_bytes(broken)
     repaired = plan_repair(path).after
-    longest = 0.05
-    rounds = counted(8)
+    rounds, longest = counted(8), None
     for _ in range(rounds):
         with subprocess.Popen([sys.executable, "-c", REPAIRING, str(path)], stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             process.stdout.readline()
-            time.sleep(luck.uniform(0, longest))
+            started = time.monotonic()
+            if longest is None:  # the first one is left alone, to learn how long it takes
+                assert process.stdout.readline() == b"done\n"
+                longest = time.monotonic() - started
+            else:
+                time.sleep(luck.uniform(0, 1.2 * longest))
             process.send_signal(signal.SIGKILL)
         assert path.read_bytes() in (broken, repaired)
         for entry in journal.entries():

@@ -53,6 +53,8 @@ GROUPS = {
         "mcp": ("copilog.cli.mcp", "Let coding agents search and read the archive (Model Context Protocol)."),
     },
     "Repair": {
+        "recover": ("copilog.cli.recover", "List conversations that VS Code or Copilot CLI do not show, and why."),
+        "repair": ("copilog.cli.repair", "Repair session files that VS Code refuses."),
         "doctor": ("copilog.cli.doctor", "Show which folders copilog searches, what it found, and what is wrong."),
         "problems": ("copilog.cli.problems", "List the records and files that could not be read, and why."),
         "inspect": ("copilog.cli.inspecting", "Report what was read of each file, and what was not."),
@@ -165,8 +167,9 @@ def _nearest(word: str) -> str | None:
 def cli(ctx: click.Context, /, color: bool | None, debug: bool, **reading: Any) -> None:
     """Find and read the conversations that GitHub Copilot leaves on this machine.
 
-    copilog never changes Copilot's files, and sends nothing to any other machine. It stores what it reads in an
-    archive, a database file of its own. Commands that read the archive update it from the files on disk first.
+    copilog changes no file of Copilot, except by `copilog repair --apply`, and sends nothing to any other machine. It
+    stores what it reads in an archive, a database file of its own. Commands that read the archive update it from the
+    files on disk first.
     """
     if debug:
         os.environ["COPILOG_RAISE"] = "1"  # otherwise an exception in a reader is reported as a bad file

@@ -55,7 +55,7 @@ ADVICE: dict[str, str] = {
     "no-message": "the request has no message that could be shown",
     "not-a-file": "copy the data into a file, and name that file",
     "not-a-number": "nothing to do; NaN and Infinity are not JSON and were read as absent",
-    "not-searched": "nothing to do; if there is a copy of a home in it, name it with --root",
+    "not-searched": "nothing to do; if there is a copy of a home in it, or conversations, name it with --root",
     "nul-tail": "nothing to do; the computer stopped while the file was written",
     "null-request": "nothing to do; VS Code was ended in the middle of a response",
     "orphan-editing-session": "the edits are here, the conversation is not; look for a copy in another workspace",

@@ -264,9 +264,10 @@ def sample_home() -> Path:
 
 def _config_roots(path: Path, skipped: list[Skipped]) -> list[Root]:
     """Return what a root of the config file contains; a missing one is included, so that `doctor` reports it."""
-    from copilog.sources.roots import Root, roots_from
+    from copilog.ingest.scan_roots import roots_below
+    from copilog.sources.roots import Root
 
-    return roots_from(path, "config file", skipped) or [Root("vscode", path, None, "config file", False)]
+    return roots_below(path, "config file", skipped) or [Root("vscode", path, None, "config file", False)]
 
 
 pass_settings = click.make_pass_decorator(Settings)

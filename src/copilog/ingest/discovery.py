@@ -15,7 +15,7 @@ from copilog.ingest.footprints import Look, Seen
 from copilog.ingest.scan_roots import find_roots
 from copilog.ingest.skipped import note_skipped
 from copilog.ingest.traces import Traces, TracesInMemory
-from copilog.intake.files import opened, refusal
+from copilog.intake.files import opened, refusal, why_missing
 from copilog.intake.folders import files_below
 from copilog.model import Workspace
 from copilog.sources import BY_NAME, SOURCES, Found, Probe, Source, identify
@@ -151,7 +151,7 @@ class Gathering:
 def found_at(path: Path, *, companions: bool = True) -> Found:
     """Identify a single file; raise UsageError if it is missing, unreadable or of an unknown format."""
     if not path.exists():
-        raise UsageError(f"{path}: no such file or folder")
+        raise UsageError(f"{path}: {why_missing(path)}")
     if not os.access(path, os.R_OK):
         raise UsageError(f"{path}: not readable; check its permissions")
     if not path.is_dir() and (reason := refusal(path.stat().st_mode)):

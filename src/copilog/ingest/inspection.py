@@ -14,6 +14,7 @@ from copilog.ingest.discovery import found_at, identify_or_note, walk
 from copilog.ingest.leaves import leaves_of, stored_of
 from copilog.ingest.reading import note_times, read_file
 from copilog.ingest.skipped import is_skipped, note_skipped
+from copilog.intake.files import why_missing
 from copilog.intake.folders import take_skipped_paths
 from copilog.model import Conversation
 from copilog.sources import BY_NAME, Found, Probe
@@ -26,7 +27,7 @@ def inspect(paths: Sequence[Path], *, source: str | None = None) -> Iterator[Led
     """
     for path in paths:
         if not path.exists():
-            raise UsageError(f"{path}: no such file or folder")
+            raise UsageError(f"{path}: {why_missing(path)}")
         if source is None and not path.is_dir():
             found_at(path, companions=False)  # a file named by hand must be of a known format
     take_skipped_paths()

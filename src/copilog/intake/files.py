@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -33,6 +34,18 @@ def kind_of(mode: int) -> str:
 def refusal(mode: int) -> str | None:
     """Return why a file with this mode is refused, or None for a regular file."""
     return None if stat.S_ISREG(mode) else f"is {kind_of(mode)}, and only regular files are read"
+
+
+def why_missing(path: Path | str) -> str:
+    """Return what is at a path where neither a file nor a folder is found."""
+    if not os.path.islink(path):  # noqa: PTH114 - it raises nothing
+        return "no such file or folder"
+    try:
+        os.stat(path)  # noqa: PTH116 - as above
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return "is a link that leads back to itself"
+    return "is a link that leads nowhere"
 
 
 @contextmanager

@@ -25,6 +25,8 @@ STATE_FILES = frozenset({"state.vscdb", "state.vscdb.backup"})
 
 LEFT_OUT = {"node_modules": "packages of JavaScript", ".git": "the history of a repository"}
 NOT_SEARCHED = "was not searched"
+LOOSE = "may be a file with conversations outside of all found folders"  # the caller reads it, or reports it
+LOOSE_SUFFIXES = (".json", ".jsonl", ".ndjson")
 OF_THE_SYSTEM = frozenset({"/proc", "/sys", "/dev"})
 Place = RootKind | Literal["vscode-profiles", "vscode-profile", "part"]  # the last: read with the folder that it is in
 EVERY = "*"
@@ -70,6 +72,7 @@ class _Search:
         self.skipped = skipped
         self.left_out: dict[str, list[str]] = {}
         self.found: list[tuple[RootKind, Path]] = []
+        self.loose: dict[str, list[str]] = {}  # names of files that may be conversations, by folder
         self.workspaces: dict[str, int] = {}  # folders with workspaces in them, and how many
         self.numbers: dict[str, int] = {}  # how many folders are in those
 
@@ -81,6 +84,8 @@ class _Search:
             if names is None:
                 continue
             own: dict[str, Place] = {}
+            if taken_for is None:
+                self._note_loose(folder, names.files)
             for match in self._matches(folder, names, taken_for):
                 own |= match.own
                 if match.kind != taken_for:
@@ -92,6 +97,7 @@ class _Search:
                 if not self._is_left_out(name, path := f"{folder.rstrip(os.sep)}{os.sep}{name}")
             ]
         self._report_left_out()
+        self._report_loose()
         return self._with_storage_folders()
 
     def _add(self, kind: Place, folder: str) -> None:
@@ -172,6 +178,17 @@ class _Search:
         else:
             return False
         return True
+
+    def _note_loose(self, folder: str, files: frozenset[str]) -> None:
+        if loose := sorted(name for name in files if name.endswith(LOOSE_SUFFIXES)):
+            self.loose[folder] = loose
+
+    def _report_loose(self) -> None:
+        """Report the files outside of all found folders that may have conversations."""
+        roots = {str(path) for _, path in self.found}
+        for folder, names in self.loose.items() if roots else ():
+            if roots.isdisjoint((folder, *map(str, Path(folder).parents))):
+                self.skipped += [(Path(folder, name), LOOSE) for name in names]
 
     def _report_left_out(self) -> None:
         for name, paths in self.left_out.items():

@@ -12,7 +12,7 @@ import msgspec
 
 from copilog.diagnostics import Level
 from copilog.errors import BadFile, BadRecord, UsageError
-from copilog.intake.files import opened
+from copilog.intake.files import opened, why_missing
 from copilog.jsonio import UTF8_MARK, wide_encoding_of
 from copilog.telemetry import parquet
 from copilog.telemetry.json_values import LINE_END, NOT_BLANK, ValueScan, chunks, decode_value, find
@@ -246,8 +246,7 @@ def _inputs_at(given: str, left_out: list[LeftOut]) -> Iterator[_Found]:
     try:
         mode = os.stat(given).st_mode  # noqa: PTH116 - the text as given, not as Path would spell it
     except FileNotFoundError:
-        why = "is a link that leads nowhere" if os.path.islink(given) else "no such file or folder"  # noqa: PTH114
-        raise UsageError(f"{shown}: {why}") from None
+        raise UsageError(f"{shown}: {why_missing(given)}") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"{shown}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if stat.S_ISREG(mode):

@@ -7,8 +7,8 @@
     store      each conversation in one transaction; the full-text index in bulk, in between and at the end
     join       exports become parts of the conversations that they belong to
 
-A unit is recorded when all of it is stored, and files when all units are. An interrupted scan is continued by the
-next one, with the same result.
+A unit is recorded when all of it is stored, and files when all units are; until then the former states of changed files
+are forgotten, being not those of what is stored. An interrupted scan is continued by the next, with the same result.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -174,6 +175,7 @@ class _Scan:
             return
         self.result.files += changes.comparison.files
         founds, looked_for = few
+        forget_states(self.connection, changes.fresh)
         with self._engine_for(changes.fresh.values(), is_much=False) as engine:
             self._scan_discovered(engine, name, founds, units, report, looked_for)
         self._settle(name, changes.fresh, ())
@@ -203,6 +205,7 @@ class _Scan:
             self.closed += closed_in(report)
             missing = [path for path in paths_of_root(self.connection, name) if not spool.has_path(path)]
             gone = self._gone_of(missing)
+            forget_states(self.connection, chain((path for path, _ in spool.items()), gone))
             reader = engine if spool.fresh_bytes >= WORTH_PROCESSES else Serial()
             self._read_changed(reader, name, spool, units, report, units)
             self._settle(name, spool, gone)
@@ -323,10 +326,12 @@ class _Scan:
             self._forget(self._within_reach(units))
             self._settle(name, states, self._gone_of(before))
             return
+        forget_states(self.connection, [path for path, state in before.items() if states.get(path) != state])
         named = Named(path)
         founds = named.independent_founds()
         if founds is None:
             self._scan_as_one(named, name, signature_of_states(states), units)
+            self.unreadable.update(path for path, _ in states.items() ^ states_below([path]).items())
         else:
             with self._engine_for(states.values(), is_much=True) as engine:
                 self._scan_discovered(engine, name, founds, units, named.report, set(units))
@@ -361,6 +366,7 @@ class _Scan:
                 self._store(entries, signature)
                 self._remember(root, key, Unit(signature, [entry.id for entry in entries]), units.get(key))
             self._store_ledgers(outcome.ledgers)
+        self.unreadable.update(outcome.changed)
         outcome.units.clear()
 
     # --- storing -----------------------------------------------------------------------------------------------

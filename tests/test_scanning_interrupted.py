@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from copilog.ingest import batches, find_roots, scanning
+from copilog.ingest import find_roots, scanning
+from copilog.ingest.reading import read
 from copilog.ingest.scan_result import ScanResult
 from copilog.ingest.scanning import scan
 from copilog.store.archive import Archive
@@ -102,14 +103,13 @@ def test_a_file_that_was_shorter_only_while_it_was_read_is_read_again(
     whole = turns_of(archive)
     path = keep(places, 3)
     os.utime(path, ns=(NOTED, NOTED))  # changed, for the look
-    read = batches.read
 
     def read_shorter(*given: Any, **named: Any) -> Any:
         keep(places, 1)
         return read(*given, **named)
 
     with monkeypatch.context() as patched:
-        patched.setattr(batches, "read", read_shorter)
+        patched.setattr("copilog.ingest.batches.read", read_shorter)
         scanned()
     assert turns_of(archive) != whole
 

@@ -7,8 +7,8 @@
     store      each conversation in one transaction; the full-text index in bulk, in between and at the end
     join       exports become parts of the conversations that they belong to
 
-A unit is recorded when all of it is stored, and files when all units are; until then the former states of changed files
-are forgotten, being not those of what is stored. An interrupted scan is continued by the next, with the same result.
+A unit is recorded when all of it is stored, and files when all units are; until then changed files have no state. An
+interrupted scan is continued by the next one, with the same result.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ INDEX_BYTES = 16 << 20  # bytes of text to collect before it is indexed in bulk
 LAST_BYTES, LAST_INDEX_BYTES = 32 << 20, 3 << 20  # while the last files are read, so that little remains after them
 WORTH_PROCESSES = 8 << 20
 READ_AHEAD = 6  # batches for each process to prepare, as indexing takes as long as reading some
-LOCK_SECONDS = 60.0
+LOCK_SECONDS, SEALING_SECONDS = 60.0, 20.0
 FEW_FOLDERS = 12
 
 
@@ -497,4 +497,6 @@ class _Scan:
         self.result.files = max(self.result.files, len(self.read_files))  # companions of a named file are read with it
         self.archive.index_pending()
         self.archive.recalibrate()
+        self.archive.seal(SEALING_SECONDS)
+        self.result.damage = self.archive.sampled_fault() if self.read_files else None
         forget_ledgers(self.connection, [path for path in skipped_paths(self.connection) if not is_still_skipped(path)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copilog.store.checksum_tables import CHECKSUM_TABLES
 from copilog.store.numbered_views import NUMBERED_VIEWS
 from copilog.store.told_tables import TOLD_TABLES
 from copilog.store.touched_tables import TOUCHED_TABLES
@@ -488,4 +489,5 @@ MIGRATIONS: tuple[str, ...] = (
         FROM turn AS t JOIN conversation AS c ON c.rowid = t.conversation;
     """,
     NUMBERED_VIEWS,
+    CHECKSUM_TABLES,
 )

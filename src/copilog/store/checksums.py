@@ -19,6 +19,7 @@ from copilog.store.database import transaction
 
 _BATCH = 500
 _DIGEST_BYTES = 16
+_TABLE = b"\0table\0"
 _UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError)
 # What cannot be made again from anything comes first.
 _MISSING = (
@@ -82,6 +83,16 @@ def differences(
                 yield Difference(kind, key, "differs from its checksum")
 
 
+def digest_of_document(data: bytes, chapters: list[tuple[int, bytes]]) -> bytes:
+    """Return the checksum of a document with the positions and digests of its chapters."""
+    digest = blake2b(digest_size=_DIGEST_BYTES)
+    for rows in ([(data,)], chapters):
+        digest.update(_TABLE)
+        for row in rows:
+            digest.update(_encode(row))
+    return digest.digest()
+
+
 def is_sealed(connection: sqlite3.Connection) -> bool:
     query = "SELECT 1 FROM checksum INDEXED BY checksum_missing WHERE digest IS NULL LIMIT 1"
     return connection.execute(query).fetchone() is None
@@ -114,7 +125,7 @@ def _digest(connection: sqlite3.Connection, kind: str, key: int | str) -> bytes 
     digest = blake2b(digest_size=_DIGEST_BYTES)
     count = 0
     for query in _queries(connection, kind):
-        digest.update(b"\0table\0")
+        digest.update(_TABLE)
         for row in connection.execute(query, (key,)):
             digest.update(_encode(row))
             count += 1

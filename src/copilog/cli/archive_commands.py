@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from copilog.cli.archives import ScanBar, bring_up_to_date, changes_archive, existing_archive
+from copilog.cli.backup_commands import backup
 from copilog.cli.common import (
     Settings,
     default_jobs,
@@ -134,10 +135,7 @@ def salvage(settings: Settings, /, target: Path | None, no_scan: bool, as_json: 
             if not no_scan:
                 scan_for_the_rest(settings, archive)
             stored = {summary.id for summary in archive.list(include_gone=True)}
-            archive.index_pending()
-            archive.recalibrate()
-            archive.seal()
-            archive.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            finish_new_archive(archive)
         put_in_place(draft, target)
     again = stored - set(kept)
     lost = [each for each in lost if each.id not in again]
@@ -168,6 +166,14 @@ def scan_for_the_rest(settings: Settings, archive: Archive) -> None:
             settings, archive, jobs=default_jobs(), report=report, progress=progress, lock_seconds=LOCK_SECONDS
         )
     print_unread(settings, report)
+
+
+def finish_new_archive(archive: Archive) -> None:
+    """Index and seal an archive, and leave everything in its one file."""
+    archive.index_pending()
+    archive.recalibrate()
+    archive.seal()
+    archive.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def put_in_place(draft: Path, target: Path) -> None:
@@ -245,4 +251,5 @@ def import_notes(settings: Settings, /, file: Path) -> int:
     return 0
 
 
+command.add_command(backup)
 command.add_command(notes)

@@ -284,8 +284,7 @@ class _Scan:
                 if known is not None:
                     read_again.add(found.key)
         self.closed += closed_in(report)
-        missing = {key: units[key] for key in looked_for if key not in met and key in units}
-        missing = self._within_reach(missing)
+        missing = self._within_reach({key: units[key] for key in looked_for if key not in met and key in units})
         self._count_unchanged(root, [*missing, *read_again])
         self._store_ledgers(report.files.values())
         self._read_units(engine, root, spool, units)
@@ -455,8 +454,7 @@ class _Scan:
         return any(is_below(path, self.closed) or not (is_gone(path) or os.path.lexists(path)) for path in paths)
 
     def _forget(self, units: dict[str, Unit]) -> None:
-        for unit in units.values():
-            self.lost.update(unit.ids)
+        self.lost.update(name for unit in units.values() for name in unit.ids)
         self.missing.update(units)
 
     def _settle(self, root: str, states: FileStates, gone: Iterable[str]) -> None:
@@ -497,6 +495,5 @@ class _Scan:
         self.result.files = max(self.result.files, len(self.read_files))  # companions of a named file are read with it
         self.archive.index_pending()
         self.archive.recalibrate()
-        self.archive.seal(SEALING_SECONDS)
-        self.result.damage = self.archive.sampled_fault() if self.read_files else None
+        self.result.damage = self.archive.look_after(SEALING_SECONDS, has_changed=bool(self.read_files))
         forget_ledgers(self.connection, [path for path in skipped_paths(self.connection) if not is_still_skipped(path)])

@@ -297,7 +297,10 @@ class Archive:
         return added.restore(self.connection, replace_lone_surrogates(wanted))
 
     def vacuum(self) -> tuple[int, int]:
-        """Free and wipe the space of deleted data; return the bytes before and after."""
+        """Free and wipe the space of deleted data, and delete kept copies; return the bytes before and after."""
+        from copilog.store.keeping import forget_copies
+
+        forget_copies(self.path)
         before = _size_on_disk(self.path)
         self.index_pending()
         indexing.optimise(self.connection)
@@ -339,11 +342,16 @@ class Archive:
 
         return check(self.connection)
 
-    def sampled_fault(self) -> str | None:
-        """Check a small sample of what is stored, for a moment; return a fault."""
+    def look_after(self, seconds: float, *, has_changed: bool) -> str | None:
+        """Seal what was written; after changes, check a sample and copy what cannot be scanned again; return a fault."""
+        self.seal(seconds)
+        if not has_changed:
+            return None
         from copilog.store.checking import sampled_fault
+        from copilog.store.keeping import keep_copy
 
         found = sampled_fault(self.connection)
+        keep_copy(self.connection, self.path)
         return None if found is None else str(found)
 
 

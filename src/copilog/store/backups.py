@@ -49,8 +49,18 @@ class Made(msgspec.Struct):
     damaged: list[str] = []  # conversations that differ from their checksums: an earlier backup of them stays
 
 
-def create(archive: sqlite3.Connection, draft: Path, former: Path | None, *, with_sources: bool) -> Made:
-    """Write a backup to a draft; unchanged pieces of the former one are kept. Raw files stay that are gone since."""
+def create(
+    archive: sqlite3.Connection,
+    draft: Path,
+    former: Path | None,
+    *,
+    with_sources: bool = False,
+    most_bytes_of_gone: int | None = None,
+) -> Made:
+    """Write a backup to a draft; unchanged pieces of the former one are kept. Raw files stay that are gone since.
+
+    With `most_bytes_of_gone`, only conversations whose files are gone are backed up, the latest first, up to that size.
+    """
     if former is not None:
         shutil.copyfile(former, draft)
     made = Made()
@@ -60,7 +70,7 @@ def create(archive: sqlite3.Connection, draft: Path, former: Path | None, *, wit
             backup.execute(_SCHEMA)
         archive.execute("BEGIN")  # one state of the archive
         try:
-            kept = _put_conversations(archive, backup, made)
+            kept = _put_conversations(archive, backup, made, most_bytes_of_gone)
             kept |= _put_parts(archive, backup, made)
             _put(backup, "user", "", "", _user_data(archive), made)
             for kind, key in backup.execute("SELECT kind, key FROM piece WHERE kind IN ('conversation', 'part')"):
@@ -153,13 +163,18 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
 # --- pieces -----------------------------------------------------------------------------------------------------
 
 
-def _put_conversations(archive: sqlite3.Connection, backup: sqlite3.Connection, made: Made) -> set[tuple[str, str]]:
+def _put_conversations(
+    archive: sqlite3.Connection, backup: sqlite3.Connection, made: Made, most_bytes_of_gone: int | None
+) -> set[tuple[str, str]]:
     kept: set[tuple[str, str]] = set()
     rows = archive.execute(
         "SELECT c.rowid, id, title, stored_at, gone_at, hex(checksum.digest) FROM conversation AS c"
-        " LEFT JOIN checksum ON kind = 'document' AND key = c.rowid ORDER BY id"
+        " LEFT JOIN checksum ON kind = 'document' AND key = c.rowid ORDER BY gone_at DESC, id"
     ).fetchall()
-    damaged = {key for kind, key, _ in differences(archive) if kind == "document"}
+    if most_bytes_of_gone is not None:
+        rows = _latest_of_gone(archive, rows, most_bytes_of_gone)
+    keys = (("document", row[0]) for row in rows)
+    damaged = {key for _, key, _ in differences(archive, keys)}
     for rowid, name, title, stored_at, gone_at, checksum in rows:
         kept.add(("conversation", name))
         if rowid in damaged:
@@ -177,6 +192,24 @@ def _put_conversations(archive: sqlite3.Connection, backup: sqlite3.Connection, 
             data = _encode([title, stored_at, gone_at, document[0], chapters])
             _put(backup, "conversation", name, state, data, made)
     return kept
+
+
+def _latest_of_gone(archive: sqlite3.Connection, rows: list[Any], most_bytes: int) -> list[Any]:
+    """Return the rows of conversations whose files are gone, as far as their documents fit."""
+    chosen: list[Any] = []
+    size = 0
+    query = (
+        "SELECT (SELECT sum(length(data)) FROM document WHERE conversation = ?1)"
+        " + (SELECT coalesce(sum(length(data)), 0) FROM chapter WHERE conversation = ?1)"
+    )
+    for row in rows:
+        if row[4] is None:
+            break  # the others are not gone, either
+        (added,) = archive.execute(query, row[:1]).fetchone()
+        size += added or 0
+        if size <= most_bytes:
+            chosen.append(row)
+    return chosen
 
 
 def _put_parts(archive: sqlite3.Connection, backup: sqlite3.Connection, made: Made) -> set[tuple[str, str]]:

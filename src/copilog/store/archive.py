@@ -343,7 +343,7 @@ class Archive:
         return check(self.connection)
 
     def look_after(self, seconds: float, *, has_changed: bool) -> str | None:
-        """Seal what was written; after changes, check a sample and copy what cannot be scanned again; return a fault."""
+        """Seal what was written; after changes, check a sample and copy what cannot be made again. Return a fault."""
         self.seal(seconds)
         if not has_changed:
             return None

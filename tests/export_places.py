@@ -65,7 +65,7 @@ def rows_of(archive: Archive) -> dict[str, list[str]]:
     names = dict(archive.connection.execute("SELECT rowid, id FROM conversation"))
     told: dict[str, list[str]] = {}
     for (table,) in archive.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-        if table.startswith(("sqlite_", "words_", "word_part", "words", "word")) or table == "meta":
+        if table.startswith(("sqlite_", "words_", "word_part", "words", "word")) or table in ("meta", "checksum"):
             continue
         found = archive.connection.execute(f"SELECT * FROM {table}")
         columns = [column[0] for column in found.description]

@@ -20,6 +20,7 @@ KINDS = {
     "fuzz": "Made-up files, records, texts and queries of any shape; laws of merging",
     "flips": "Sample files with wrong bytes, and with values of another type",
     "kills": "Scans and writers ended by SIGKILL at a random moment, then taken up",
+    "archives": "Archives with wrong bits, zeroed and lost pages: checked and salvaged",
     "memory": "Commands on sessions of 160 MB, damaged and in UTF-16, too: nothing is in memory twice",
     "widths": "Pages of the viewer at a random width, in Chromium: nothing sticks out",
 }

@@ -85,6 +85,20 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         raise
 
 
+@contextmanager
+def draft_folder(path: Path) -> Iterator[Path]:
+    """Return a new folder beside a path, for a file that takes several others to make; it is removed at the end."""
+    remove_stale_drafts(path)
+    draft = draft_for(path)
+    try:
+        with reporting_errors(str(path), draft, path):
+            draft.mkdir(mode=0o700)
+            with _locked_folder(draft):
+                yield draft
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
 def draft_for(path: Path) -> Path:
     """Return a path for what is being written, beside the path that it will have."""
     return path.with_name(f".{path.name}.{secrets.token_hex(_TOKEN)}{DRAFT}")

@@ -58,6 +58,7 @@ GROUPS = {
         "doctor": ("copilog.cli.doctor", "Show which folders copilog searches, what it found, and what is wrong."),
         "problems": ("copilog.cli.problems", "List the records and files that could not be read, and why."),
         "inspect": ("copilog.cli.inspecting", "Report what was read of each file, and what was not."),
+        "archive": ("copilog.cli.archive_commands", "Check the archive, and get back what a damaged one still has."),
     },
     "Telemetry": {
         "extract": ("copilog.cli.extract", "Rebuild conversations from telemetry, one JSON line each."),

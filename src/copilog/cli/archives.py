@@ -187,7 +187,14 @@ def _scanned(settings: Settings, archive: Archive, report: Report) -> int:
             lock_seconds=QUICK_WAIT_SECONDS,
         )
     print_unread(settings, report)
+    warn_of_damage(result)
     return result.new
+
+
+def warn_of_damage(result: ScanResult) -> None:
+    """Report damage that the check of a sample found after a scan."""
+    if result.damage is not None:
+        click.echo(f"the archive is damaged: {result.damage}; `copilog archive check` lists everything", err=True)
 
 
 def bring_up_to_date(settings: Settings, archive: Archive, **options: Any) -> ScanResult:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from copilog.cli.archives import ScanBar, changes_archive, origins_in
+from copilog.cli.archives import ScanBar, changes_archive, origins_in, warn_of_damage
 from copilog.cli.common import (
     COUNT,
     Settings,
@@ -90,6 +90,7 @@ def command(
             print_json(document)
         in_paths = recorded_below(archive.connection, paths)
     print_unread(settings, report)
+    warn_of_damage(result)
     crashed = sum(diagnostic.code == "crash" for diagnostic in report.diagnostics())
     what = _print_summary(result, time.monotonic() - started)
     unread = unread_files(in_paths.codes)

@@ -34,6 +34,7 @@ class Outcome(msgspec.Struct):
     units: list[tuple[str, str, list[Entry]]]
     ledgers: list[Ledger]
     size: int
+    changed: list[str] = []  # files that another program wrote since their states were noted
 
 
 def tasks_of(units: Iterable[tuple[Packed, int]], definitions: WorkspaceDefinitions | None) -> Iterator[Task]:
@@ -73,7 +74,10 @@ def read_units(task: Task) -> Outcome:
             report = Report()
             read_in_unit = read(unit.found(), report=report, definitions=task.definitions, links_prompts=False)
             entries = [entry_of(made) for made in read_in_unit]
-            signature = UNREAD if any(map(could_not_be_read, report.files.values())) else unit.signature
+            changed = unit.changed_files()  # what was read may not be what their states tell
+            outcome.changed += changed
+            is_unread = changed or any(map(could_not_be_read, report.files.values()))
+            signature = UNREAD if is_unread else unit.signature
             outcome.units.append((unit.key, signature, entries))
             outcome.ledgers += _ledgers_of(report, unit.key)
     return outcome

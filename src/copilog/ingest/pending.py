@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from copilog.ingest.footprints import digest_of
-from copilog.ingest.traces import found_from_hint, found_of
+from copilog.ingest.footprints import digest_of, lines_of, states_of
+from copilog.ingest.traces import ORDER, found_from_hint, found_of
 from copilog.model import Workspace
 from copilog.sources import Found
 
@@ -82,6 +82,17 @@ class Packed(NamedTuple):
         stub: Any = unpack(self.stub) if self.stub is not None else None
         traces = [Trace(*unpack(packed)).found() for packed in self.traces]
         return replace(found_of(traces) if traces else found_from_hint(stub), hint=stub)
+
+    def changed_files(self) -> list[str]:
+        """Return the files of the unit if any of them is no longer as the signature says, else nothing."""
+        stub: Any = unpack(self.stub) if self.stub is not None else None
+        traces = [Trace(*unpack(packed)) for packed in self.traces] or [trace_of(found_from_hint(stub))]
+        traces.sort(key=lambda trace: ORDER[trace.source])
+        states = [states_of(trace.path) for trace in traces if trace.state is None]
+        lines = sorted({line for found in states for line in lines_of(found)})
+        if Unread(None, None, traces, lines, b"null" if stub is None else as_json(stub)).signature() == self.signature:
+            return []
+        return [*{path for found in states for path in found} | {trace.path for trace in traces}]
 
 
 def as_json(value: object) -> bytes:

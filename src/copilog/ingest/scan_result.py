@@ -23,3 +23,4 @@ class ScanResult(msgspec.Struct):
     new_ids: list[str] = []
     changed_ids: list[str] = []
     gone_ids: list[str] = []
+    damage: str | None = None  # of the archive, if a sample of it shows any

@@ -7,8 +7,8 @@
     store      each conversation in one transaction; the full-text index in bulk, in between and at the end
     join       exports become parts of the conversations that they belong to
 
-A unit is recorded when all of it is stored, and files when all units are. An interrupted scan is continued by the
-next one, with the same result.
+A unit is recorded when all of it is stored, and files when all units are; until then changed files have no state. An
+interrupted scan is continued by the next one, with the same result.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,7 +71,7 @@ INDEX_BYTES = 16 << 20  # bytes of text to collect before it is indexed in bulk
 LAST_BYTES, LAST_INDEX_BYTES = 32 << 20, 3 << 20  # while the last files are read, so that little remains after them
 WORTH_PROCESSES = 8 << 20
 READ_AHEAD = 6  # batches for each process to prepare, as indexing takes as long as reading some
-LOCK_SECONDS = 60.0
+LOCK_SECONDS, SEALING_SECONDS = 60.0, 20.0
 FEW_FOLDERS = 12
 
 
@@ -174,6 +175,7 @@ class _Scan:
             return
         self.result.files += changes.comparison.files
         founds, looked_for = few
+        forget_states(self.connection, changes.fresh)
         with self._engine_for(changes.fresh.values(), is_much=False) as engine:
             self._scan_discovered(engine, name, founds, units, report, looked_for)
         self._settle(name, changes.fresh, ())
@@ -203,6 +205,7 @@ class _Scan:
             self.closed += closed_in(report)
             missing = [path for path in paths_of_root(self.connection, name) if not spool.has_path(path)]
             gone = self._gone_of(missing)
+            forget_states(self.connection, chain((path for path, _ in spool.items()), gone))
             reader = engine if spool.fresh_bytes >= WORTH_PROCESSES else Serial()
             self._read_changed(reader, name, spool, units, report, units)
             self._settle(name, spool, gone)
@@ -281,8 +284,7 @@ class _Scan:
                 if known is not None:
                     read_again.add(found.key)
         self.closed += closed_in(report)
-        missing = {key: units[key] for key in looked_for if key not in met and key in units}
-        missing = self._within_reach(missing)
+        missing = self._within_reach({key: units[key] for key in looked_for if key not in met and key in units})
         self._count_unchanged(root, [*missing, *read_again])
         self._store_ledgers(report.files.values())
         self._read_units(engine, root, spool, units)
@@ -323,10 +325,12 @@ class _Scan:
             self._forget(self._within_reach(units))
             self._settle(name, states, self._gone_of(before))
             return
+        forget_states(self.connection, [path for path, state in before.items() if states.get(path) != state])
         named = Named(path)
         founds = named.independent_founds()
         if founds is None:
             self._scan_as_one(named, name, signature_of_states(states), units)
+            self.unreadable.update(path for path, _ in states.items() ^ states_below([path]).items())
         else:
             with self._engine_for(states.values(), is_much=True) as engine:
                 self._scan_discovered(engine, name, founds, units, named.report, set(units))
@@ -361,6 +365,7 @@ class _Scan:
                 self._store(entries, signature)
                 self._remember(root, key, Unit(signature, [entry.id for entry in entries]), units.get(key))
             self._store_ledgers(outcome.ledgers)
+        self.unreadable.update(outcome.changed)
         outcome.units.clear()
 
     # --- storing -----------------------------------------------------------------------------------------------
@@ -449,8 +454,7 @@ class _Scan:
         return any(is_below(path, self.closed) or not (is_gone(path) or os.path.lexists(path)) for path in paths)
 
     def _forget(self, units: dict[str, Unit]) -> None:
-        for unit in units.values():
-            self.lost.update(unit.ids)
+        self.lost.update(name for unit in units.values() for name in unit.ids)
         self.missing.update(units)
 
     def _settle(self, root: str, states: FileStates, gone: Iterable[str]) -> None:
@@ -491,4 +495,5 @@ class _Scan:
         self.result.files = max(self.result.files, len(self.read_files))  # companions of a named file are read with it
         self.archive.index_pending()
         self.archive.recalibrate()
+        self.result.damage = self.archive.look_after(SEALING_SECONDS, has_changed=bool(self.read_files))
         forget_ledgers(self.connection, [path for path in skipped_paths(self.connection) if not is_still_skipped(path)])

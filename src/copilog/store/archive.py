@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from copilog.store.similar import Similar
     from copilog.store.writing import Outcome
 
+CLOSING_SECONDS = 1.0  # to make checksums for; the rest is for the next process
 SHOWN_IDS = 5  # examples to show for an ambiguous id
 
 
@@ -53,7 +55,17 @@ class Archive:
         self.connection: sqlite3.Connection = open_database(path, write=write)
 
     def close(self) -> None:
+        if self.is_writable:
+            with suppress(sqlite3.Error, ArchiveError):  # a lock, a damaged or closed file; the next one seals it
+                self.seal(CLOSING_SECONDS)
         self.connection.close()
+
+    def seal(self, seconds: float | None = None) -> None:
+        """Store checksums of what was written, for `check`."""
+        from copilog.store.checksums import is_sealed, seal
+
+        if not is_sealed(self.connection):
+            seal(self.connection, seconds)
 
     def __enter__(self) -> Archive:
         return self
@@ -292,7 +304,10 @@ class Archive:
         return added.restore(self.connection, replace_lone_surrogates(wanted))
 
     def vacuum(self) -> tuple[int, int]:
-        """Free and wipe the space of deleted data; return the bytes before and after."""
+        """Free and wipe the space of deleted data, and delete kept copies; return the bytes before and after."""
+        from copilog.store.keeping import forget_copies
+
+        forget_copies(self.path)
         before = _size_on_disk(self.path)
         self.index_pending()
         indexing.optimise(self.connection)
@@ -329,10 +344,22 @@ class Archive:
         return fingerprint(self.connection)
 
     def check(self) -> builtins.list[str]:
-        """Return the faults of the file or its index; empty for a sound archive."""
+        """Return the faults of the file, of what it holds, or of its index; empty for a sound archive."""
         from copilog.store.checking import check
 
         return check(self.connection)
+
+    def look_after(self, seconds: float, *, has_changed: bool) -> str | None:
+        """Seal what was written; after changes, check a sample and copy what cannot be made again. Return a fault."""
+        self.seal(seconds)
+        if not has_changed:
+            return None
+        from copilog.store.checking import sampled_fault
+        from copilog.store.keeping import keep_copy
+
+        found = sampled_fault(self.connection)
+        keep_copy(self.connection, self.path)
+        return None if found is None else str(found)
 
 
 def _ids_like(connection: sqlite3.Connection, wanted: str) -> builtins.list[str]:

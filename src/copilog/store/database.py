@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from copilog.errors import CopilogError, UsageError
+from copilog.store.checksum_tables import clear_rows
 from copilog.store.migrations import MIGRATIONS
 from copilog.store.schema import APPLICATION_ID
 
@@ -119,13 +120,15 @@ _REASONS = {
     "or folder forbid it",
     sqlite3.SQLITE_BUSY: f"another process has been writing to the archive for {BUSY_SECONDS:g} s; try again later",
     sqlite3.SQLITE_FULL: "the disk is full, so the archive cannot be written; its content is intact",
-    sqlite3.SQLITE_CORRUPT: "the archive is damaged; the files it was made from are unchanged. Move it away, and "
-    "`copilog scan` creates a new one; `sqlite3 FILE .recover` may save stars, labels and notes of the old one",
+    sqlite3.SQLITE_CORRUPT: "the archive is damaged. Keep this file: it may be the only copy of conversations whose "
+    "sources are gone. `copilog archive check` names what is damaged, and `copilog archive salvage` makes a new "
+    "archive of everything that can still be read; the sources are unchanged",
 }
 
 
 def _path_of(connection: sqlite3.Connection) -> Path:
-    return Path(connection.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()[0])
+    (name,) = connection.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()
+    return Path(os.fsdecode(name))
 
 
 def _data_folder() -> Path:
@@ -318,6 +321,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
             if version < len(MIGRATIONS):
                 for statement in _statements(MIGRATIONS[version]):
                     connection.execute(statement)
+                clear_rows(connection)
                 connection.execute(f"PRAGMA user_version = {version + 1}")
 
 

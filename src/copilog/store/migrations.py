@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copilog.store.checksum_tables import CHECKSUM_TABLES
 from copilog.store.document_tables import DOCUMENT_TABLES
 from copilog.store.numbered_views import NUMBERED_VIEWS
 from copilog.store.told_tables import TOLD_TABLES
@@ -490,4 +491,5 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     DOCUMENT_TABLES,
     NUMBERED_VIEWS,
+    CHECKSUM_TABLES,
 )

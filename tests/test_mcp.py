@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from copilog.model import Conversation, MemoryDocument, Message, PlanDocument, Terminal, Text, ToolCall, Turn
+from copilog.model import Conversation, Message, Terminal, ToolCall, Turn
 from copilog.store.archive import Archive
 from copilog.writers.mcp_text import tokens_of
 
@@ -26,7 +26,6 @@ from mcp.types import CallToolResult
 
 from copilog.mcp.refreshing import Refresher
 from copilog.mcp.server import build_server
-from tests.analysis.made_up_edits import Shelf, conversation_with
 from tests.made_up_documents import WORDS, documented_conversation
 from tests.mcp_answers import LOOKUP, Json, data_of, hostile, sample_archive, text_of
 from tests.stored import concluded_entry
@@ -476,22 +475,6 @@ def test_a_server_that_is_asked_to_end_ends_at_once_and_leaves_no_files(tmp_path
         assert process.wait(timeout=60) == 128 + number
 
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_long_plan_before_it_does_not_hide_a_memory(tmp_path: Path) -> None:
-    conversation = conversation_with("one", [Text(text="Done.")], title="Tides")
-    conversation.documents = [
-        PlanDocument(text="Ask the harbour office.\n" * 200, path="plan.md"),
-        MemoryDocument(text="The zephyr is metric.", path="/memories/session/units.md", scope="session"),
-    ]
-    Shelf(tmp_path).put(conversation).close()
-    archive = tmp_path / "archive.db"
-    [hit] = answer(archive, "search", query="zephyr")["hits"]
-    text = text_answer(archive, "read", id=hit["id"], around=hit["message"], budget=500)
-
-    assert (hit["document"], hit["document_title"]) == ("memory", "/memories/session/units.md")
-    assert "The zephyr is metric." in text
-    assert "there is no message" in refusal(archive, "read", id=hit["id"], around=hit["message"] + 5)
 
 
 @pytest.mark.parametrize("kind", ["plan", "memory", "research", "checkpoint", "reference"])

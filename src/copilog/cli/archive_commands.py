@@ -30,7 +30,14 @@ if TYPE_CHECKING:
 LOCK_SECONDS = 60.0
 
 
-@click.group("archive")
+@click.group(
+    "archive",
+    epilog="""\b
+Examples:
+  copilog archive check
+  copilog archive backup create archive.backup
+  copilog archive salvage damaged.db""",
+)
 def command() -> None:
     """Check the archive, and get back what a damaged one still has.
 

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 OF_CONVERSATION = ("document", "messages", "rows", "spend", "state")  # kinds whose key is a conversation's rowid
 _DETAILS = (
     "turn", "tool_call", "file_edit", "token_usage", "skill", "trace", "prompt_share", "relation", "queued_prompt",
-    "estimate_sample", "command", "file_touch", "told_text",
+    "estimate_sample", "command", "file_touch", "told_text", "conversation_document",
+    "memory_use",
 )  # fmt: skip
 COVERED = {
     "document": ("document", "chapter"),

@@ -74,7 +74,8 @@ def test_copilog_reads_all_of_a_home_and_the_books_balance(home: Path, monkeypat
 
     assert len({conversation.id for conversation in conversations}) == len(conversations) == SESSIONS
     assert report.balances()
-    assert [diagnostic.place() for diagnostic in report.diagnostics()] == []
+    # Exports outside of the folders of programs are only named; here they are read by their names.
+    assert [found.place() for found in report.diagnostics() if found.code != "not-searched"] == []
     assert add_counts(tally.unknown for ledger in report.files.values() for tally in (ledger, ledger.parts)) == {}
 
 

@@ -1,4 +1,4 @@
-"""Everything about one agent or one skill: what it is told, its tools, cost, outcomes and conversations."""
+"""Everything about one agent or one skill: its instructions, tools, cost, outcomes and conversations."""
 
 from __future__ import annotations
 

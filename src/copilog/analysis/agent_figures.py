@@ -18,7 +18,7 @@ class UseRow(Figures, kw_only=True):
 
 
 class TextVersion(Figures, kw_only=True):
-    """A text that an agent or a skill was told, or that a file holds now."""
+    """Instructions that an agent or a skill had, or that a file contains now."""
 
     digest: str
     names: list[str]  # that the agent had then

@@ -216,7 +216,7 @@ def agents(chosen: Chosen, defined: Sequence[Definition] | None = None, *, limit
 
 
 def told_digests(chosen: Chosen) -> dict[str, set[str]]:
-    """Return the digests of the texts that custom agents were told, by the present name of the agent."""
+    """Return the digests of the instructions that custom agents had, by the present name of the agent."""
     digests: dict[str, set[str]] = {}
     sql = f"SELECT DISTINCT {current_name('t.name')}, digest FROM told_text AS t WHERE kind = ? AND characters >= ?"  # noqa: S608
     for name, digest in chosen.connection.execute(sql, (AGENT, SHORTEST_SHARED)):

@@ -1,4 +1,4 @@
-"""Find custom agents whose file was renamed: two names that were told the same text, one after the other.
+"""Find custom agents whose file was renamed: two names with the same instructions, one after the other.
 
 The old name is the one that was last used before the new one was first used; copies that are used side by side are two
 agents. All conversations of the archive count, whatever is selected, so that an agent has one name in every figure.

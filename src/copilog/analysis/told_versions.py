@@ -1,4 +1,4 @@
-"""The texts that an agent or a skill was told over time: each distinct text once, with what changed.
+"""The instructions that an agent or a skill had over time: each distinct text once, with what changed.
 
 Rows of the archive say when each text was used; a text itself is read from one conversation that recorded it.
 """
@@ -49,7 +49,7 @@ class _Uses:
 def versions_of(
     chosen: Chosen, archive: Archive, kind: str, names: Collection[str], defined: Sequence[Definition]
 ) -> Versions:
-    """Return the texts that were told under these names, and those of the definitions, the newest first."""
+    """Return the instructions that these names had, and those of the definitions, the newest first."""
     uses: dict[str, _Uses] = {}
     for digest, name, id_, at, conversation, turn, characters, tools, is_of_turn in chosen.connection.execute(
         _ROWS, (kind, json.dumps(list(names)))
